@@ -18,6 +18,23 @@ pub(crate) const NESTED: i32 = 0o160_000;
 /// So many entries of trees are kept, some hundred bytes each.
 const MOST_KEPT: usize = 400_000;
 
+/// What was found under a name.
+#[derive(Debug, Eq, PartialEq)]
+pub(crate) enum Found<T> {
+    Here(T),
+    Nothing,
+}
+
+impl<T> Found<T> {
+    /// Returns it, where it is here.
+    pub(crate) fn here(self) -> Option<T> {
+        match self {
+            Self::Here(found) => Some(found),
+            Self::Nothing => None,
+        }
+    }
+}
+
 /// The library, and what it read: a tree never changes, and the library keeps only small ones.
 pub(crate) struct Library {
     pub(crate) git: git2::Repository,
@@ -55,6 +72,23 @@ impl Library {
         self.kept += entries.len();
         self.trees.insert(id, Arc::clone(&entries));
         Some(entries)
+    }
+
+    /// Returns what stands at a path of a tree.
+    pub(crate) fn find(&mut self, tree: Oid, path: &[u8]) -> Option<Found<Oid>> {
+        let mut at = tree;
+        let mut names = path.split(|&byte| byte == b'/').peekable();
+        while let Some(name) = names.next() {
+            let tree = self.tree(at)?;
+            let Some(found) = tree.iter().find(|entry| *entry.name == *name) else {
+                return Some(Found::Nothing);
+            };
+            if names.peek().is_some() && found.mode != FOLDER {
+                return Some(Found::Nothing);
+            }
+            at = found.id;
+        }
+        Some(Found::Here(at))
     }
 
     /// Tells each file below a tree.

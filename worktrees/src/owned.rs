@@ -17,6 +17,7 @@ use crate::files::Identity;
 use crate::git::{Git, GitPlace, fields, joined, path_of};
 use crate::indexed::{Known, leave_its_moment};
 use crate::left_locks::remove_abandoned_locks;
+use crate::nested::assert_git_may_look;
 use crate::repository::own::OwnGit;
 use crate::{Error, OrFailedTo as _, Repository, Result, TreeId};
 use git_files::{Record, own_folder, own_git};
@@ -168,12 +169,13 @@ impl OwnedFolder {
             self.forget_files()?;
             known = Known::default();
         }
-        let kept: Vec<PathBuf> = self
+        let all_kept: Vec<PathBuf> = self
             .places_of_submodules(&tree)?
             .into_iter()
             .chain(kept.iter().cloned())
             .collect();
-        let files = clean(&self.path, &known, &kept, OtherFiles::Removed)?;
+        let files = clean(&self.path, &known, &all_kept, OtherFiles::Removed)?;
+        self.assert_git_may_write_in(kept, &tree)?;
         if files != KnownFiles::AsIndexed || held != Some(&tree) {
             self.repository
                 .writing_lfs(|| self.switch(commit, &tree, files))?;
@@ -181,6 +183,16 @@ impl OwnedFolder {
         self.bring_submodules(&tree)?;
         self.set_head(head)?;
         self.publish(head)
+    }
+
+    /// Refuses a folder in which git would write into what is kept, by rules that it finds there and can't be let read.
+    fn assert_git_may_write_in(&self, kept: &[PathBuf], tree: &TreeId) -> Result<()> {
+        for kept in kept {
+            if self.repository.has_path(tree, kept)? {
+                assert_git_may_look(&self.path.join(kept), &[])?;
+            }
+        }
+        Ok(())
     }
 
     /// Has git write the files of a commit. Where all of them are as the index knows them, those that differ between the

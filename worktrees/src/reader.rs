@@ -8,7 +8,7 @@
 
 use crate::checked_objects::CheckedObjects;
 use crate::files::{beginning, create_folder, link, replace};
-use crate::library::{FOLDER, Fresh, Library, NESTED, content};
+use crate::library::{Found, Fresh, Library, NESTED, content};
 use crate::merge_bases::MergeBases;
 use crate::names::name_of;
 use crate::repository::own_objects::OwnObjects;
@@ -52,23 +52,6 @@ pub struct Head {
     pub commit: CommitId,
     /// The branch; `None` when HEAD is detached.
     pub branch: Option<String>,
-}
-
-/// What was found under a name.
-#[derive(Debug, Eq, PartialEq)]
-pub(crate) enum Found<T> {
-    Here(T),
-    Nothing,
-}
-
-impl<T> Found<T> {
-    /// Returns it, where it is here.
-    pub(crate) fn here(self) -> Option<T> {
-        match self {
-            Self::Here(found) => Some(found),
-            Self::Nothing => None,
-        }
-    }
 }
 
 /// What a reference says.
@@ -327,19 +310,16 @@ impl Reader {
     /// Returns the content of a file, or the target of a link, in a tree.
     pub(crate) fn file(&self, tree: &str, path: &[u8]) -> Option<Found<Vec<u8>>> {
         let mut library = self.library();
-        let mut at = id(tree)?;
-        let mut names = path.split(|&byte| byte == b'/').peekable();
-        while let Some(name) = names.next() {
-            let tree = library.tree(at)?;
-            let Some(found) = tree.iter().find(|entry| *entry.name == *name) else {
-                return Some(Found::Nothing);
-            };
-            if names.peek().is_some() && found.mode != FOLDER {
-                return Some(Found::Nothing);
-            }
-            at = found.id;
+        match library.find(id(tree)?, path)? {
+            Found::Here(found) => content(&library.git, found).map(Found::Here),
+            Found::Nothing => Some(Found::Nothing),
         }
-        content(&library.git, at).map(Found::Here)
+    }
+
+    /// Tells whether a tree has anything at a path, a folder or a file.
+    pub(crate) fn has_path(&self, tree: &str, path: &[u8]) -> Option<bool> {
+        let found = self.library().find(id(tree)?, path)?;
+        Some(found.here().is_some())
     }
 
     /// Returns what a tree says, or that of a commit, as it is written.

@@ -110,6 +110,16 @@ impl Repository {
         )
     }
 
+    /// Tells whether a tree has anything at a path, a folder or a file.
+    pub(crate) fn has_path(&self, tree: &TreeId, path: &Path) -> Result<bool> {
+        let path: PathBuf = path.components().collect();
+        let within = |file: &[u8]| path_of(file).starts_with(&path);
+        self.read_or(
+            |reader| reader.has_path(&tree.0, path.as_os_str().as_bytes()),
+            || Ok(!self.files(tree, &|_, file| within(file))?.is_empty()),
+        )
+    }
+
     /// Returns the paths of all files of a tree, symbolic links among them.
     ///
     /// # Errors

@@ -50,6 +50,36 @@ fn a_pipe_in_a_repository_within_a_worktree_keeps_nobody_waiting() {
 }
 
 #[test]
+fn git_writes_no_file_into_what_is_kept_by_rules_that_it_would_wait_for() {
+    let scene = Scene::new();
+    let commit = scene.task("tm/1", &scene.head(), "cache/x.txt", "x");
+    let worktree = scene.check_out("tm/2", &scene.head());
+    let used = worktree.path().to_owned();
+    let pipe = used.join("cache/within/.gitattributes");
+    write(&pipe.with_file_name("y.txt"), "y");
+    mkfifoat(CWD, &pipe, Mode::from_raw_mode(0o600)).expect("a pipe");
+    worktree.release().expect("released");
+    let pool = scene.pool.clone();
+    let check_out = move |name: &str, base: &CommitId| {
+        let kept = |_: &Path, _: &Lister| Ok(vec!["cache/".into()]);
+        let made = pool.check_out(&branch(name), None, base, &[], kept);
+        let made = made.expect("a worktree");
+        let path = made.path().to_owned();
+        made.release().expect("released");
+        path
+    };
+    let base = scene.head();
+    let (same, other) = without_waiting(&pipe, move || {
+        (check_out("tm/3", &base), check_out("tm/4", &commit))
+    });
+    assert_eq!(same, used, "nothing is written into what is kept");
+    assert_ne!(other, used);
+    assert!(other.join("cache/x.txt").exists());
+    let notes = scene.pool.take_notes().concat();
+    assert!(notes.contains(".gitattributes`: it is a pipe"), "{notes}");
+}
+
+#[test]
 fn a_repository_within_what_is_kept_is_passed_over_when_work_is_taken() {
     let scene = Scene::new();
     let mut worktree = scene.check_out("tm/1", &scene.head());
