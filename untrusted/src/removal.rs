@@ -55,20 +55,30 @@ struct Removal<'a> {
 
 impl Removal<'_> {
     fn empty(&mut self, folder: &OwnedFd, depth: u32) -> io::Result<()> {
-        for name in names(folder)? {
-            self.remove(folder.as_fd(), &name, depth)?;
+        for (name, kind) in entries(folder)? {
+            if kind == FileType::Directory {
+                self.remove_within(folder.as_fd(), &name, depth)?;
+            } else {
+                self.remove(folder.as_fd(), &name, depth)?;
+            }
         }
         Ok(())
     }
 
     fn remove(&mut self, parent: BorrowedFd<'_>, name: &CStr, depth: u32) -> io::Result<()> {
         match unlinkat(parent, name, AtFlags::empty()) {
-            Ok(()) | Err(Errno::NOENT) => return Ok(()),
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
             // Which of them says that it is a folder is the system's.
-            Err(Errno::ISDIR | Errno::PERM) => {}
-            Err(error) => return Err(error.into()),
+            Err(Errno::ISDIR | Errno::PERM) => self.remove_within(parent, name, depth),
+            Err(error) => Err(error.into()),
         }
-        let folder = opened_up(parent, name)?;
+    }
+
+    fn remove_within(&mut self, parent: BorrowedFd<'_>, name: &CStr, depth: u32) -> io::Result<()> {
+        let folder = match opened_up(parent, name) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            folder => folder?,
+        };
         if depth >= DEEPEST {
             return self.move_up(parent, name);
         }
@@ -94,15 +104,16 @@ fn opened_up(parent: BorrowedFd<'_>, name: &CStr) -> io::Result<OwnedFd> {
     Ok(openat(parent, name, FOLDER, Mode::empty())?)
 }
 
-fn names(folder: &OwnedFd) -> io::Result<Vec<CString>> {
-    let mut names = Vec::new();
-    for entry in Dir::read_from(folder)? {
-        let name = entry?.file_name().to_owned();
-        if !matches!(name.to_bytes(), b"." | b"..") {
-            names.push(name);
+/// Returns what is in a folder, with what the system says at once of its kind.
+fn entries(folder: &OwnedFd) -> io::Result<Vec<(CString, FileType)>> {
+    let mut entries = Vec::new();
+    for entry in Dir::new(folder.try_clone()?)? {
+        let entry = entry?;
+        if !matches!(entry.file_name().to_bytes(), b"." | b"..") {
+            entries.push((entry.file_name().to_owned(), entry.file_type()));
         }
     }
-    Ok(names)
+    Ok(entries)
 }
 
 #[cfg(test)]

@@ -121,6 +121,11 @@ pub(super) fn remove(id: TreeId) {
     registry().trees.remove(&id);
 }
 
+/// Tells whether the kernel ends all of a tree with its first process.
+pub(super) fn is_apart(id: TreeId) -> bool {
+    registry().trees.get(&id).is_some_and(|tree| tree.is_apart)
+}
+
 /// The processes of all trees at one moment.
 type AllMembers = BTreeMap<TreeId, Vec<Process>>;
 

@@ -186,6 +186,15 @@ impl ProcessTree {
         u32::try_from(leftovers.len()).unwrap_or(u32::MAX)
     }
 
+    /// Tells whether the program has ended, as far as this process can wait for it.
+    fn has_ended(&mut self) -> bool {
+        match &mut self.state {
+            State::Child(child) => matches!(child.try_wait(), Ok(Some(_))),
+            State::Foreign => false,
+            State::Gone => true,
+        }
+    }
+
     /// Returns what the program has left, as far as that is cheap to see.
     fn left(&mut self) -> Left {
         match &mut self.state {
@@ -209,7 +218,7 @@ impl ProcessTree {
     ) {
         let give_up_at = Instant::now() + limit;
         let mut pause = FIRST_PAUSE;
-        let mut signalled = BTreeSet::new();
+        let (mut signalled, mut is_first) = (BTreeSet::new(), true);
         loop {
             if let State::Child(child) = &mut self.state {
                 // Reaped here, or it would be seen as a dead process for ever; its status was asked for by `wait`.
@@ -219,19 +228,26 @@ impl ProcessTree {
             if alive.is_empty() {
                 return;
             }
+            let is_leader = |process: &Process| self.leader == Some(process.identity);
+            // Who holds a program ends by itself once nothing that it holds is left, and says so by that.
+            let is_spared = is_first && registry::is_apart(self.id) && !alive.iter().all(is_leader);
             for process in &alive {
-                if self.leader != Some(process.identity) {
+                if !is_leader(process) {
                     leftovers.insert(process.identity);
+                } else if is_spared {
+                    continue;
                 }
                 if signal == Signal::KILL || signalled.insert(process.identity) {
                     signal::send(process.identity, signal);
                 }
             }
+            is_first = false;
             if Instant::now() >= give_up_at {
                 return;
             }
             self.wait_a_little(&mut pause).await;
-            if self.left() == Left::Nothing {
+            let is_gone = is_spared && self.has_ended() && alive.iter().all(is_gone);
+            if is_gone || self.left() == Left::Nothing {
                 return;
             }
         }
@@ -287,6 +303,12 @@ impl Drop for ProcessTree {
 fn group_of(leader: ProcessIdentity) -> Option<Group> {
     let group = Group::of(leader.pid)?;
     leader.is_alive().then_some(group)
+}
+
+/// Tells whether a process has ended that is this one's child once its parent has.
+fn is_gone(process: &Process) -> bool {
+    signal::reap(process.identity.pid);
+    !process.identity.is_alive()
 }
 
 async fn alive(id: TreeId) -> Vec<Process> {
