@@ -5,7 +5,12 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 use tokio::sync::Mutex;
+use tokio::time::{Instant, sleep_until};
+
+/// Nobody waits longer than this for a look to begin.
+const LONGEST_REST: Duration = Duration::from_secs(1);
 
 /// Looks, one at a time, numbered from 1.
 #[derive(Debug)]
@@ -13,7 +18,18 @@ pub struct SharedLook<Seen> {
     /// How many have begun.
     begun: AtomicU64,
     /// The last one that came to its end; held while one is under way.
-    last: Mutex<Option<(u64, Option<Arc<Seen>>)>>,
+    last: Mutex<Option<Last<Seen>>>,
+    /// So many times as long as a look took the next one waits.
+    rests: u32,
+}
+
+/// A look that came to its end.
+#[derive(Debug)]
+struct Last<Seen> {
+    number: u64,
+    seen: Option<Arc<Seen>>,
+    /// No other begins before.
+    rested: Instant,
 }
 
 impl<Seen> Default for SharedLook<Seen> {
@@ -28,7 +44,16 @@ impl<Seen> SharedLook<Seen> {
         Self {
             begun: AtomicU64::new(0),
             last: Mutex::const_new(None),
+            rests: 0,
         }
+    }
+
+    /// The same with so many times as long between two looks as the first of them took: where many ask one after the
+    /// other, looking takes no more than its share.
+    #[must_use]
+    pub const fn resting(mut self, times: u32) -> Self {
+        self.rests = times;
+        self
     }
 
     /// Returns what is seen by a look that begins after this call: by `look` itself, or by that of somebody else who asked
@@ -36,14 +61,22 @@ impl<Seen> SharedLook<Seen> {
     pub async fn next(&self, look: impl Future<Output = Option<Seen>>) -> Option<Arc<Seen>> {
         let first = self.begun.load(Ordering::SeqCst) + 1;
         let mut last = self.last.lock().await;
-        if let Some((number, seen)) = &*last
-            && *number >= first
-        {
-            return seen.clone();
+        if let Some(last) = &*last {
+            if last.number >= first {
+                return last.seen.clone();
+            }
+            sleep_until(last.rested).await;
         }
-        let number = self.begun.fetch_add(1, Ordering::SeqCst) + 1;
+        let (number, begun) = (
+            self.begun.fetch_add(1, Ordering::SeqCst) + 1,
+            Instant::now(),
+        );
         let seen = look.await.map(Arc::new);
-        *last = Some((number, seen.clone()));
+        *last = Some(Last {
+            number,
+            seen: seen.clone(),
+            rested: Instant::now() + (begun.elapsed() * self.rests).min(LONGEST_REST),
+        });
         seen
     }
 }
@@ -75,6 +108,23 @@ mod tests {
         assert_eq!(answers, [1, 2, 2, 2, 2, 2, 2, 2]);
         let later = ask().await.expect("no panic");
         assert_eq!(later, Some(3), "and a later question by a later look");
+    }
+
+    #[tokio::test]
+    async fn a_look_rests_as_long_as_it_is_to_and_answers_all_who_asked_meanwhile() {
+        let looks = SharedLook::<[Instant; 2]>::new().resting(4);
+        let look = || async {
+            let begun = Instant::now();
+            while begun.elapsed() < Duration::from_millis(5) {
+                tokio::task::yield_now().await;
+            }
+            Some([begun, Instant::now()])
+        };
+        let (one, two, three) =
+            tokio::join!(looks.next(look()), looks.next(look()), looks.next(look()));
+        let [one, two, three] = [one, two, three].map(|seen| *seen.expect("seen"));
+        assert!(two[0] - one[1] >= (one[1] - one[0]) * 4);
+        assert_eq!(two, three);
     }
 
     #[tokio::test]

@@ -11,7 +11,7 @@ use super::steps::{self, MergesAhead, StepContext, StepShared, TestedAhead, Work
 use crate::attempt::{AttemptRunner, Start, Workplace};
 use crate::callers::AgentCaller;
 use crate::step_error::words_of_panic;
-use crate::{RunEvent, StepError, blocking};
+use crate::{RunEvent, StepError, blocking, in_background};
 use futures_util::FutureExt as _;
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
@@ -210,13 +210,16 @@ impl EffectRunner {
 
     /// Looks whether work that is under way will conflict with what has just landed.
     fn look_ahead(&mut self, tip: &CommitId, scheduler: &Scheduler) {
-        if let Some(looks) = self.ahead.moved(tip, scheduler) {
+        if let Some(mut looks) = self.ahead.moved(tip, scheduler) {
             let (setup, sender) = (Arc::clone(&self.setup), self.shared.messages.clone());
-            self.looks.spawn_blocking(move || {
-                looks.make(&setup, |input| {
-                    // Nobody listens once the run has ended.
-                    let _nobody_listens = sender.send(StepMessage::Seen(Box::new(input)));
-                });
+            let tell = move |input| {
+                // Nobody listens once the run has ended.
+                let _nobody_listens = sender.send(StepMessage::Seen(Box::new(input)));
+            };
+            self.looks.spawn(async move {
+                if looks.is_due().await {
+                    let _made = in_background(move || looks.make(&setup, tell)).await;
+                }
             });
         }
     }
@@ -316,6 +319,7 @@ impl EffectRunner {
         self.steps.shutdown().await;
         self.tests_ahead.shutdown().await;
         // A look that has begun is no longer wanted, and is over in a moment.
+        self.ahead.moved_again();
         while self.looks.join_next().await.is_some() {}
         let mut warnings: Vec<String> = Vec::new();
         while let Some(released) = self.releases.join_next().await {

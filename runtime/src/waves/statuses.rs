@@ -15,6 +15,7 @@ use tm_scheduler::{Status, TaskId, Unit, counted, of_unit};
 use tm_store::backlog::{StatusChange, StatusOutcome};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout_at};
 
 /// The last statuses of a run that could not be written are tried again after these pauses.
 const AGAIN_AFTER: [Duration; 3] = [
@@ -22,6 +23,11 @@ const AGAIN_AFTER: [Duration; 3] = [
     Duration::from_millis(450),
     Duration::from_secs(2),
 ];
+
+/// So many times as long as the backlog took to be written, or to be looked at, nobody does that again: where hundreds of agents
+/// end one after the other, what changes meanwhile is written at once.
+const RESTS: u32 = 4;
+const LONGEST_REST: Duration = Duration::from_secs(1);
 
 /// The writer of statuses.
 #[derive(Debug)]
@@ -82,7 +88,7 @@ impl Ledger {
             given: Mutex::default(),
             joined: Mutex::default(),
             sender: writer.downgrade(),
-            looks: SharedLook::new(),
+            looks: SharedLook::new().resting(RESTS),
             count: AtomicU64::new(0),
             told: Mutex::default(),
         }
@@ -260,11 +266,13 @@ async fn write_all(
     let tell = |event| {
         let _nobody_listens = messages.send(StepMessage::RunEvent(event));
     };
+    let mut rested = Instant::now();
     while let Some((task, status)) = receiver.recv().await {
         pending.insert(task, status);
-        while let Ok((task, status)) = receiver.try_recv() {
+        while let Ok(Some((task, status))) = timeout_at(rested, receiver.recv()).await {
             pending.insert(task, status);
         }
+        let begun = Instant::now();
         match write(&setup, &pending).await {
             Ok((outcomes, gone)) => {
                 if let Some(words) = along(&outcomes, &pending) {
@@ -284,6 +292,7 @@ async fn write_all(
                 "{why}; the statuses are written with the next change"
             ))),
         }
+        rested = Instant::now() + (begun.elapsed() * RESTS).min(LONGEST_REST);
     }
     for pause in AGAIN_AFTER {
         if write(&setup, &pending).await.is_ok() {
