@@ -8,10 +8,12 @@ use crate::project::Project;
 use std::path::Path;
 use tm_config::CommitBacklog;
 use tm_runtime::JournalHeader;
-use tm_runtime::audit::{STATUSES_PHASE, is_same_but_for_statuses};
+use tm_runtime::audit::STATUSES_PHASE;
 use tm_runtime::standing::{Ledger, standing};
 use tm_scheduler::{CommitId, Recognised, RunStatus, Scheduler, Status, Task, TaskId};
-use tm_store::backlog::{BacklogSource, ReadOptions, RollUp, StatusChange};
+use tm_store::backlog::{
+    BacklogSource, ReadOptions, RollUp, StatusChange, is_same_but_for_statuses,
+};
 
 /// The backlog of a run, as a file of the repository.
 pub(crate) struct Statuses<'a> {

@@ -1,6 +1,7 @@
 //! Nights that follow each other on fresh clones: what has landed is known by the history alone.
 
 use crate::scene::{HONEST, Scene, write};
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::Output;
 
 /// Writes down what it was asked, and does it; with a file `half` it does only the first tasks.
@@ -326,6 +327,33 @@ fn statuses_are_committed_with_what_has_landed_and_nothing_else() {
         "{}",
         words(&audit)
     );
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a fixture needs no atomic write")]
+fn a_commit_that_only_says_that_a_file_is_a_backlog_is_named() {
+    let scene = Scene::new(&BACKLOG[..1], HONEST);
+    let backlog = ".taskmaster/tasks/tasks.json";
+    let is_named = |what: &str, path: &str| {
+        scene.git(&["add", "--all"]);
+        let message = format!("Set statuses\n\nPhase: statuses\nBacklog: {path}\n");
+        scene.git(&["commit", "--quiet", "--message", &message]);
+        let audit = scene.tm(&["audit", "HEAD~1..HEAD"]).output().expect("tm");
+        let is_named = audit.status.code() == Some(3)
+            && words(&audit).contains("more than statuses of a backlog");
+        assert!(is_named, "{what}: {}", words(&audit));
+    };
+    let (script, file) = (scene.root().join("install.sh"), scene.root().join(backlog));
+    std::fs::write(&script, b"# caf\xe9\n").expect("written");
+    is_named("a new file that is no UTF-8", "install.sh");
+    std::fs::write(&script, b"# caf\xe9\nls\n").expect("written");
+    is_named("a file that is no UTF-8", "install.sh");
+    let executable = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(&file, executable).expect("permissions");
+    is_named("a mode", backlog);
+    std::fs::remove_file(&file).expect("removed");
+    std::os::unix::fs::symlink("install.sh", &file).expect("linked");
+    is_named("a link", backlog);
 }
 
 #[test]

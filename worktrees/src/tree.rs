@@ -76,6 +76,21 @@ impl Repository {
         self.text_in_tree(&self.tree_of(commit)?, path)
     }
 
+    /// Returns mode and text of a regular file in a commit; `None` where there is none, a link or a submodule among that,
+    /// or where it is no UTF-8.
+    ///
+    /// # Errors
+    /// There is no such commit.
+    pub fn regular_file_at(&self, commit: &CommitId, path: &str) -> Result<Option<(i32, String)>> {
+        let name = path_named(path);
+        let is_it = |mode: i32, found: &[u8]| found == &*name && ![LINK, NESTED].contains(&mode);
+        let Some(file) = self.files(&self.tree_of(commit)?, &is_it)?.pop() else {
+            return Ok(None);
+        };
+        let text = String::from_utf8(self.blob(&file.id)?).ok();
+        Ok(text.map(|text| (file.mode, text)))
+    }
+
     /// As `text_at`, in a tree that is not committed.
     ///
     /// # Errors

@@ -24,7 +24,7 @@ mod statuses;
 mod structure;
 
 pub use journal::{Doubt, Landings, doubts, doubts_of_looks, landed_since, proven_tips};
-pub use statuses::{STATUSES_PHASE, is_same_but_for_statuses};
+pub use statuses::STATUSES_PHASE;
 
 /// Which tests of a history are run.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

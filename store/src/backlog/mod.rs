@@ -23,6 +23,7 @@ mod snapshot;
 mod source;
 mod spellings;
 mod statuses;
+mod statuses_alone;
 mod task_master;
 #[cfg(test)]
 mod tests;
@@ -36,6 +37,7 @@ pub use kind::{SourceKind, spelled};
 pub use repair::Repair;
 pub use snapshot::Snapshot;
 pub use source::BacklogSource;
+pub use statuses_alone::is_same_but_for_statuses;
 pub(crate) use yaml::change as change_yaml;
 
 use crate::run::PlannedNumbers;
