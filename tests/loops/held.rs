@@ -48,7 +48,7 @@ const IN_GIT: [(&str, &str); 9] = [
     ),
 ];
 
-fn hostile(level: &str, agent: &str) -> Scene {
+pub(super) fn hostile(level: &str, agent: &str) -> Scene {
     let scene = scene(2, "");
     let root = scene.root();
     write(&scene.path("home/.ssh/id"), SECRET);
@@ -89,7 +89,7 @@ fn tries(ways: &[(&str, &str)]) -> String {
     ways.iter().map(one).collect()
 }
 
-fn assert_user_is_unharmed(scene: &Scene) {
+pub(super) fn assert_user_is_unharmed(scene: &Scene) {
     let read = |path: &str| std::fs::read_to_string(scene.path(path)).expect("it is there");
     assert_eq!(read("home/.bashrc"), "# of the user\n");
     assert_eq!(read("home/.ssh/id"), SECRET);

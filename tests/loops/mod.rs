@@ -1,6 +1,7 @@
 //! `tm loop` with scripted agents: what ends it, what it counts, what it leaves behind.
 
 mod held;
+mod left_in_git;
 mod outside;
 mod pruned;
 

@@ -183,6 +183,9 @@ pub enum Error {
     /// A merge would write over files of the user's that git ignores.
     #[error("merge over files that git ignores: {}", named(.0))]
     IgnoredInTheWay(Vec<PathBuf>),
+    /// git would write through a link in its folder, or wait for what stands there.
+    #[error("let git write into its folder: `{}` is {}", .0.display(), .1)]
+    WrittenElsewhere(PathBuf, String),
     /// A folder is not the one that tm made there; nothing in it is touched.
     #[error("work in `{0}`: it is not the folder that tm made there")]
     NotOwn(PathBuf),

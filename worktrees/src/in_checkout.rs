@@ -2,7 +2,7 @@
 //!
 //! The branch, the index and new objects are the repository's own, so its git folder is written, but for what decides how
 //! git works for the user, what belongs to other checkouts, and the history that is packed. What is not there can't be
-//! kept from being made; it is watched (`repository/watched.rs`).
+//! kept from being made; it is watched (`repository/watched.rs`), and no link or pipe stays (`repository/git_folders.rs`).
 
 use crate::files::replace;
 use crate::private::of_agents;

@@ -2,6 +2,7 @@
 //! when the user says so.
 
 use crate::git::path_of;
+use crate::repository::git_folders::GitFolders;
 use crate::{Error, Landing, ObjectCheck, Repository, Result};
 use std::path::{Path, PathBuf};
 use tm_scheduler::verdict::ChangeKind;
@@ -24,13 +25,14 @@ impl Repository {
     /// left as it was, a merge of the user's own among that.
     ///
     /// # Errors
-    /// What it brings is not what its name says (`ObjectsNotAsNamed`), ignored files are in the way (`IgnoredInTheWay`), or
-    /// git refused: a conflict, other files in the way, a hook.
+    /// git would write through a link (`WrittenElsewhere`), what it brings is not what its name says (`ObjectsNotAsNamed`),
+    /// ignored files are in the way (`IgnoredInTheWay`), or git refused: a conflict, other files in the way, a hook.
     pub fn merge_into_checkout(
         &self,
         branch: &BranchName,
         how: FastForwardPolicy,
     ) -> Result<CommitId> {
+        self.assert_git_writes_nowhere_else()?;
         let git = |words| self.git_with_hooks(words);
         let flag = match how {
             FastForwardPolicy::ForwardOrMerge => "--ff",
@@ -55,6 +57,14 @@ impl Repository {
             return Err(error);
         }
         Ok(self.head()?.commit)
+    }
+
+    /// Refuses a git folder in which a message or a log is a link to elsewhere: git writes it anew where that leads.
+    fn assert_git_writes_nowhere_else(&self) -> Result<()> {
+        match GitFolders::written_elsewhere(self) {
+            Some((path, what)) => Err(Error::WrittenElsewhere(path, what)),
+            None => Ok(()),
+        }
     }
 
     /// Refuses a merge that brings files where the checkout has ignored ones: git spares what is untracked, and writes
@@ -98,6 +108,7 @@ impl Repository {
     /// # Errors
     /// The branch is elsewhere, or git refused.
     pub fn advance_checkout(&self, from: &CommitId, to: &CommitId, path: &str) -> Result<()> {
+        self.assert_git_writes_nowhere_else()?;
         self.publish_objects()?;
         let git = |words| self.git_in(self.checkout_root()).line(words);
         let entry = git("ls-tree -z --full-tree")

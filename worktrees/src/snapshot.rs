@@ -3,6 +3,7 @@
 
 use crate::git::{fields, path_of};
 use crate::quiet::{Checkout, Statuses, is_same};
+use crate::repository::git_folders::GitFolders;
 use crate::repository::of_lfs;
 use crate::repository::watched::{self, Watched, changed, gone};
 use crate::work::line_counts;
@@ -25,6 +26,7 @@ pub struct CheckoutSnapshot {
     default_branch: Option<String>,
     paths: Paths,
     watched: Watched,
+    git_folders: GitFolders,
 }
 
 /// What is different in the user's checkout, in words.
@@ -49,6 +51,7 @@ impl CheckoutSnapshot {
     /// # Errors
     /// git refused.
     pub fn take(repository: &Repository, own_files: &[PathBuf]) -> Result<Self> {
+        let git_folders = GitFolders::at_the_top(repository);
         let head = repository.head()?;
         let default_branch = repository.default_branch()?;
         // What the remote calls the default branch need not be here.
@@ -67,7 +70,8 @@ impl CheckoutSnapshot {
             branch: head.branch,
             default_branch: tip.map(|tip| tip.to_string()),
             paths,
-            watched: repository.watched()?,
+            watched: repository.watched(&git_folders)?,
+            git_folders,
         })
     }
 
@@ -76,10 +80,18 @@ impl CheckoutSnapshot {
     /// # Errors
     /// git refused.
     pub fn of_settings(repository: &Repository) -> Result<Self> {
+        let git_folders = GitFolders::look(repository);
         Ok(Self {
-            watched: repository.watched()?,
+            watched: repository.watched(&git_folders)?,
+            git_folders,
             ..Self::default()
         })
+    }
+
+    /// Takes away what is in git's folders since, and neither a file nor a folder: git would write where it leads, or wait
+    /// for it for ever. Has git's folders found as before, and returns in words what that was; asks git nothing.
+    pub fn put_git_right(&self, repository: &Repository) -> Vec<String> {
+        first_of(self.git_folders.put_right(repository), SHOWN)
     }
 
     /// Returns what is different later, each with what happened to it and how many lines that are.

@@ -10,6 +10,7 @@ mod hooks;
 mod ignored;
 mod judging;
 mod left;
+mod left_in_git;
 mod merged;
 mod nested;
 mod new_commit;

@@ -140,6 +140,7 @@ impl AttemptRunner {
             traced,
             at_work,
         } = seen;
+        let put_right = self.put_git_right(checkout.clone(), is_held).await;
         let (changes, changed_elsewhere, ()) = tokio::join!(
             self.changes_since(checkout, is_held),
             self.changed_elsewhere(elsewhere, is_held),
@@ -148,6 +149,7 @@ impl AttemptRunner {
         let meanwhile = at_work.end();
         report.noticed.extend(meanwhile.noticed);
         let CheckoutChanges { work, settings } = changes.unwrap_or_default();
+        let settings = [put_right, settings].concat();
         let own_command = if work.is_empty() {
             None
         } else {
@@ -197,6 +199,20 @@ impl AttemptRunner {
             }
             (Workplace::Checkout, false) | (Workplace::Elsewhere, true) => None,
         }
+    }
+
+    /// Has git's folders hold nothing, where somebody held may write them, that git can't be let come by.
+    async fn put_git_right(
+        &self,
+        before: Option<Arc<CheckoutSnapshot>>,
+        is_held: bool,
+    ) -> Vec<String> {
+        let Some(before) = before.filter(|_| is_held) else {
+            return Vec::new();
+        };
+        let repository = self.repository.clone();
+        let put_right = in_background(move || before.put_git_right(&repository));
+        put_right.await.unwrap_or_default()
     }
 
     async fn changes_since(

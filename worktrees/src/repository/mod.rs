@@ -3,6 +3,7 @@
 mod calls;
 mod content;
 mod extent;
+pub(crate) mod git_folders;
 pub(crate) mod gitmodules;
 mod handed_down;
 mod held_filters;

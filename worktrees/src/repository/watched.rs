@@ -4,6 +4,7 @@
 
 use crate::files::{FileState, beginning, state_of};
 use crate::git::fields;
+use crate::repository::git_folders::GitFolders;
 use crate::repository::settings::{HooksFolder, Settings};
 use crate::{Error, Repository, Result};
 use std::collections::BTreeMap;
@@ -12,17 +13,6 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use tm_untrusted::entries;
 
-/// Files of the repository that change what git sees.
-const FILES: [&str; 8] = [
-    "info/exclude",
-    "info/attributes",
-    "info/grafts",
-    "info/sparse-checkout",
-    "objects/info/alternates",
-    "shallow",
-    "commondir",
-    "config.worktree",
-];
 /// What decides how the next agent is held.
 const SETTINGS_OF_TM: &str = ".taskmaster/tm.yaml";
 /// What is said where git can't read its configuration.
@@ -41,7 +31,7 @@ pub(crate) struct ListedSettings(Option<(BTreeMap<PathBuf, FileState>, Settings)
 
 impl Repository {
     /// Looks at everything that is watched.
-    pub(crate) fn watched(&self) -> Result<Watched> {
+    pub(crate) fn watched(&self, folders: &GitFolders) -> Result<Watched> {
         let settings = match self.live_settings() {
             Ok(settings) => settings,
             // Whoever made it so is told from that it could be read before.
@@ -50,13 +40,13 @@ impl Repository {
         };
         let mut watched = settings.digests();
         let common = self.common_dir();
-        let mut files = FILES
-            .map(|file| (common.join(file), format!(".git/{file}")))
-            .to_vec();
-        let mut folders = vec![
-            (common.join("hooks"), ".git/hooks"),
-            (common.join("refs/replace"), "refs/replace"),
-        ];
+        let named = |path: PathBuf| {
+            let within = path.strip_prefix(common).unwrap_or(&path);
+            let name = format!(".git/{}", within.display());
+            (path, name)
+        };
+        let mut files: Vec<_> = folders.deciding.iter().cloned().map(named).collect();
+        let mut folders = vec![(common.join("refs/replace"), "refs/replace")];
         if let HooksFolder::Named(path) = settings.hooks(self)
             && path.is_absolute()
         {

@@ -1,0 +1,124 @@
+//! What an agent in the checkout leaves in git's folder for the user's git, and for tm's: links and pipes in the places of
+//! git's own files, and another place for git to look.
+
+use super::held::{assert_user_is_unharmed, hostile};
+use super::*;
+use crate::sandbox::has;
+use std::path::Path;
+
+/// A loop of one iteration in a folder, held as the project's settings say. What waits for ever fails within a minute.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the program that is bounded is tm"
+)]
+fn bounded(scene: &Scene, folder: &Path) -> String {
+    let tm = loop_command(scene, &["-n", "1"]);
+    let mut command = Command::new("timeout");
+    command.args(["--signal", "KILL", "60"]);
+    command.arg(tm.get_program()).args(tm.get_args());
+    command.env_clear().current_dir(folder);
+    let variables = tm
+        .get_envs()
+        .filter_map(|(name, value)| Some((name, value?)));
+    command.envs(std::env::vars_os()).envs(variables);
+    let command = command.env_remove("TM_SANDBOX_LEVEL");
+    let output = command.env_remove("TM_SANDBOX_WRITE").output().expect("tm");
+    assert!(
+        output.status.code().is_some(),
+        "it hung: {}",
+        words(&output)
+    );
+    words(&output)
+}
+
+const LINKS: &str = r#"
+rm -f .git/logs/HEAD .git/COMMIT_EDITMSG
+for file in logs/HEAD COMMIT_EDITMSG FETCH_HEAD logs/refs/heads/next; do ln -s "$AT/home/.bashrc" ".git/$file"; done
+mkfifo .git/refs/heads/waits
+echo worked; exit 0
+"#;
+
+fn links_at(level: &str) {
+    if !has(level) {
+        return;
+    }
+    let scene = hostile(level, LINKS);
+    let text = bounded(&scene, &scene.root());
+    assert!(
+        text.contains("escaped: the user's checkout changed"),
+        "{text}"
+    );
+    for left in [
+        ".git/logs/HEAD (a link to",
+        ".git/COMMIT_EDITMSG (a link to",
+        ".git/FETCH_HEAD (a link to",
+        ".git/logs/refs/heads/next (a link to",
+        ".git/refs/heads/waits (a pipe, taken away)",
+    ] {
+        assert!(text.contains(left), "{left} in {text}");
+    }
+    scene.git(&["commit", "--quiet", "--allow-empty", "--message", "mine"]);
+    scene.git(&["branch", "next"]);
+    scene.git(&["fetch", "--quiet", ".", "next"]);
+    assert_user_is_unharmed(&scene);
+}
+
+#[test]
+fn no_git_writes_where_a_link_leads_that_an_agent_left_in_bubblewrap() {
+    links_at("bwrap");
+}
+
+#[test]
+fn no_git_writes_where_a_link_leads_that_an_agent_left_in_landlock() {
+    links_at("landlock");
+}
+
+fn pipe_at(level: &str, path: &str, said: &str) {
+    if !has(level) {
+        return;
+    }
+    let agent = format!("rm -rf {path}; mkfifo {path}; echo worked; exit 0\n");
+    let scene = hostile(level, &agent);
+    let text = bounded(&scene, &scene.root());
+    assert!(text.contains("iteration 1 "), "{text}");
+    assert!(text.contains(said), "{said} in {text}");
+}
+
+#[test]
+fn a_pipe_in_the_place_of_head_holds_no_loop_up() {
+    pipe_at("bwrap", ".git/HEAD", ".git/HEAD (a pipe, taken away)");
+    pipe_at("landlock", ".git/HEAD", ".git/HEAD (a pipe, taken away)");
+}
+
+#[test]
+fn a_pipe_in_the_place_of_the_branch_holds_no_loop_up() {
+    let said = ".git/refs/heads/main (a pipe, taken away)";
+    pipe_at("bwrap", ".git/refs/heads/main", said);
+}
+
+/// Has git look in a folder whose settings name a program.
+const ELSEWHERE: &str = r#"
+common=$(git rev-parse --path-format=absolute --git-common-dir)
+own=$(git rev-parse --absolute-git-dir)
+mkdir evil; cp -r "$common/objects" "$common/refs" "$common/HEAD" "$common/config" evil
+cp "$common/packed-refs" evil
+git config --file evil/config core.fsmonitor "echo x > '$AT/owned'; false"
+echo "$PWD/evil" > "$own/commondir"
+echo worked; exit 0
+"#;
+
+#[test]
+fn a_linked_checkout_has_its_repository_back_where_an_agent_named_another() {
+    if !has("landlock") {
+        return;
+    }
+    let scene = hostile("landlock", ELSEWHERE);
+    let text = bounded(&scene, &scene.path("other"));
+    assert!(
+        text.contains("escaped: the user's checkout changed"),
+        "{text}"
+    );
+    assert!(text.contains("commondir (changed, put back)"), "{text}");
+    scene.git(&["-C", &scene.path("other").display().to_string(), "status"]);
+    assert_user_is_unharmed(&scene);
+}

@@ -1,0 +1,266 @@
+//! What lies in git's folders of the user's repository besides files and folders, and which of its files decide what git
+//! runs or where it looks.
+//!
+//! git writes into whatever a link there leads to, and waits for a pipe for ever. It makes neither, so what somebody leaves
+//! there is taken away before any git comes by, and what says where git's folder is gets back what it said.
+
+use crate::files::{beginning, replace};
+use crate::{OrFailedTo as _, Repository, Result};
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs::{self, FileType, Permissions};
+use std::io;
+use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
+use std::path::{Component, Path, PathBuf};
+use tm_untrusted::says_what_is_there;
+
+/// Files that decide, wherever they lie: in the folders of a submodule and of another checkout as well.
+const DECIDING: [&str; 10] = [
+    "alternates",
+    "attributes",
+    "commondir",
+    "config",
+    "config.worktree",
+    "exclude",
+    "gitdir",
+    "grafts",
+    "shallow",
+    "sparse-checkout",
+];
+/// Folders of which each file does: programs, places to fetch from, and what git goes on with.
+const DECIDING_FOLDERS: [&str; 6] = [
+    "branches",
+    "hooks",
+    "rebase-apply",
+    "rebase-merge",
+    "remotes",
+    "sequencer",
+];
+/// Where files lie that count for every command in the repository.
+const AT_THE_TOP: [&str; 4] = ["", "hooks", "info", "objects/info"];
+/// Where names are those of branches.
+const OF_BRANCHES: [&str; 2] = ["logs", "refs"];
+/// What git writes in the place where it is when it merges, commits and resets.
+const MESSAGES: [&str; 7] = [
+    "AUTO_MERGE",
+    "COMMIT_EDITMSG",
+    "MERGE_HEAD",
+    "MERGE_MODE",
+    "MERGE_MSG",
+    "ORIG_HEAD",
+    "SQUASH_MSG",
+];
+/// What says where git's folders are, and how long it is at the most, in bytes.
+const POINTERS: [&str; 2] = ["commondir", "gitdir"];
+const SHORT: usize = 8 * 1024;
+/// The socket of git's own that watches files; whoever made it has ended.
+const OF_WATCHER: &str = "fsmonitor--daemon.ipc";
+/// So many files that decide are compared, and so much is looked at in all.
+const MOST_DECIDING: usize = 5_000;
+const MOST_ENTRIES: usize = 2_000_000;
+
+/// What lies in git's folders.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct GitFolders {
+    /// Files that decide what git does.
+    pub(crate) deciding: Vec<PathBuf>,
+    /// What is neither a file nor a folder, or can't be looked at.
+    odd: BTreeMap<PathBuf, Odd>,
+    /// What the files say by which git finds its folders.
+    pointers: BTreeMap<PathBuf, Option<Vec<u8>>>,
+}
+
+#[derive(Clone, Debug, Eq, PartialEq)]
+struct Odd {
+    what: String,
+    leads_to: Option<PathBuf>,
+}
+
+impl GitFolders {
+    /// Looks at both folders of the checkout, the common one and its own. Asks git nothing.
+    pub(crate) fn look(repository: &Repository) -> Self {
+        let mut found = Self {
+            pointers: pointers(repository).collect(),
+            ..Self::default()
+        };
+        let (common, own) = (repository.common_dir(), repository.git_dir());
+        let mut folders = vec![common.to_owned()];
+        folders.extend((!own.starts_with(common)).then(|| own.to_owned()));
+        for root in &folders {
+            found.note_link(root);
+        }
+        let mut left = MOST_ENTRIES;
+        while let Some(folder) = folders.pop() {
+            folders.extend(found.within(&folder, common, &mut left));
+        }
+        if left == 0 || found.deciding.len() > MOST_DECIDING {
+            found.note(common, "more files than anybody looks at");
+        }
+        found.deciding.sort();
+        found.deciding.truncate(MOST_DECIDING);
+        found
+    }
+
+    /// Looks at what counts for the user's commands in the repository, and no further: people work there meanwhile.
+    pub(crate) fn at_the_top(repository: &Repository) -> Self {
+        let (mut found, common) = (Self::default(), repository.common_dir());
+        for folder in AT_THE_TOP.map(|name| common.join(name)) {
+            found.within(&folder, common, &mut MOST_DECIDING.clone());
+        }
+        found.deciding.sort();
+        found
+    }
+
+    /// Takes in what lies in a folder, and returns the folders among it.
+    fn within(&mut self, folder: &Path, common: &Path, left: &mut usize) -> Vec<PathBuf> {
+        let entries = match folder.read_dir() {
+            Ok(entries) => entries,
+            Err(error) => {
+                self.note(
+                    folder,
+                    &format!("a folder that nobody can look into ({error})"),
+                );
+                return Vec::new();
+            }
+        };
+        let mut folders = Vec::new();
+        for entry in entries.flatten().take(*left) {
+            *left -= 1;
+            let path = entry.path();
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => {
+                    folders.push(path);
+                    continue;
+                }
+                Ok(kind) if kind.is_file() || is_usual(&path, kind) => {}
+                Ok(_) | Err(_) => self.note(&path, &says_what_is_there(&path)),
+            }
+            self.deciding.extend(decides(&path, common).then_some(path));
+        }
+        folders
+    }
+
+    fn note_link(&mut self, path: &Path) {
+        if path.is_symlink() {
+            self.note(path, &says_what_is_there(path));
+        }
+    }
+
+    fn note(&mut self, path: &Path, what: &str) {
+        let odd = Odd {
+            what: what.to_owned(),
+            leads_to: path.read_link().ok(),
+        };
+        self.odd.insert(path.to_owned(), odd);
+    }
+
+    /// Takes away what came since and is neither a file nor a folder, and has git's folders found as before; returns in
+    /// words what that was.
+    pub(crate) fn put_right(&self, repository: &Repository) -> Vec<String> {
+        let now = Self::look(repository);
+        let is_new = |(path, odd): &(&PathBuf, &Odd)| self.odd.get(*path) != Some(*odd);
+        let odd = now.odd.iter().filter(is_new).map(|(path, odd)| {
+            let then = then(take_away(path).is_ok(), "taken away");
+            format!("in git's folder: {} ({}, {then})", path.display(), odd.what)
+        });
+        let mut words: Vec<String> = odd.collect();
+        for (path, before) in &self.pointers {
+            if now.pointers.get(path) != Some(before) {
+                let then = then(put_back(path, before.as_deref()).is_ok(), "put back");
+                words.push(format!(
+                    "in git's folder: {} (changed, {then})",
+                    path.display()
+                ));
+            }
+        }
+        words
+    }
+
+    /// Returns what git would write into by a link, or wait for, when it notes what it does.
+    pub(crate) fn written_elsewhere(repository: &Repository) -> Option<(PathBuf, String)> {
+        let roots = [repository.common_dir(), repository.git_dir()];
+        let is_noted = |path: &Path| {
+            let messages = || MESSAGES.map(|name| path == roots[1].join(name));
+            messages().contains(&true) || roots.iter().any(|it| path.starts_with(it.join("logs")))
+        };
+        let is_plain = |real: PathBuf| {
+            let is_within = || roots.iter().any(|root| real.starts_with(root));
+            real.is_dir() || real.is_file() && is_within()
+        };
+        let is_elsewhere = |path: &Path| !path.canonicalize().is_ok_and(is_plain);
+        let odd = Self::look(repository).odd.into_iter();
+        let mut odd = odd.filter(|(path, _)| is_noted(path) && is_elsewhere(path));
+        odd.next().map(|(path, odd)| (path, odd.what))
+    }
+}
+
+fn then(is_done: bool, what: &str) -> String {
+    if is_done {
+        what.to_owned()
+    } else {
+        format!("and can't be {what}")
+    }
+}
+
+/// Whether git may have made it: a HEAD that is a link to a branch, or the socket of its watcher.
+fn is_usual(path: &Path, kind: FileType) -> bool {
+    let name = path.file_name();
+    if kind.is_socket() {
+        return name == Some(OsStr::new(OF_WATCHER));
+    }
+    let is_of_branch = |target: PathBuf| {
+        let is_plain = |part| matches!(part, Component::Normal(_));
+        target.starts_with("refs/heads") && target.components().all(is_plain)
+    };
+    name == Some(OsStr::new("HEAD")) && path.read_link().is_ok_and(is_of_branch)
+}
+
+/// Whether a file decides what git does. The values of the repository's own configuration are compared one by one.
+fn decides(path: &Path, common: &Path) -> bool {
+    let within = path.strip_prefix(common).unwrap_or(path);
+    let words: Vec<&OsStr> = within.iter().collect();
+    let is_one = |word: &OsStr, of: &[&str]| of.iter().any(|it| word == *it);
+    let own = words.get(2 * usize::from(within.starts_with("worktrees")));
+    let of_branch = own.is_some_and(|folder| is_one(folder, &OF_BRANCHES));
+    match words.as_slice() {
+        _ if of_branch => false,
+        [name] => *name != "config" && is_one(name, &DECIDING),
+        [folders @ .., name] => {
+            let is_in = folders
+                .iter()
+                .any(|folder| is_one(folder, &DECIDING_FOLDERS));
+            is_in || is_one(name, &DECIDING)
+        }
+        [] => false,
+    }
+}
+
+/// A checkout with a git folder in it has no file that leads there.
+fn pointers(repository: &Repository) -> impl Iterator<Item = (PathBuf, Option<Vec<u8>>)> {
+    let said = |path: PathBuf| {
+        let said = beginning(&path, SHORT).ok();
+        (path, said)
+    };
+    let of_git = POINTERS.map(|name| repository.git_dir().join(name));
+    let of_checkout = said(repository.checkout_root().join(".git"));
+    let of_checkout = Some(of_checkout).filter(|(_, said)| said.is_some());
+    of_git.into_iter().map(said).chain(of_checkout)
+}
+
+fn put_back(path: &Path, said: Option<&[u8]>) -> Result<()> {
+    match said {
+        Some(said) => replace(path, said),
+        None => tm_untrusted::remove(path).or_failed_to("remove", path),
+    }
+}
+
+/// Removes what is no folder, also from one that its owner may not change.
+fn take_away(path: &Path) -> io::Result<()> {
+    fs::remove_file(path).or_else(|error| {
+        let is_kept = error.kind() == io::ErrorKind::PermissionDenied && !path.is_dir();
+        let folder = path.parent().filter(|_| is_kept).ok_or(error)?;
+        let mode = fs::metadata(folder)?.permissions().mode();
+        fs::set_permissions(folder, Permissions::from_mode(mode | 0o700))?;
+        fs::remove_file(path)
+    })
+}

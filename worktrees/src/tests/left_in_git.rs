@@ -1,0 +1,152 @@
+//! What somebody leaves in git's folders of the user's checkout besides files and folders.
+
+use super::*;
+use crate::repository::git_folders::GitFolders;
+use rustix::fs::{CWD, Mode, mkfifoat};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::symlink;
+
+fn pipe(path: &Path) {
+    let _nothing_there = fs::remove_file(path);
+    mkfifoat(CWD, path, Mode::from_raw_mode(0o600)).expect("a pipe");
+}
+
+fn link(target: &Path, path: &Path) {
+    fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
+    let _nothing_there = fs::remove_file(path);
+    symlink(target, path).expect("a link");
+}
+
+fn snapshot(scene: &Scene) -> CheckoutSnapshot {
+    CheckoutSnapshot::of_settings(&scene.of_user).expect("a look")
+}
+
+#[test]
+fn links_and_pipes_that_come_into_git_s_folder_are_taken_away_and_named() {
+    let scene = Scene::new();
+    let git = scene.of_user.common_dir().to_owned();
+    let of_user = scene.folder.path().join("of-user");
+    write(&of_user, "theirs\n");
+    link(&of_user, &git.join("hooks/post-commit"));
+    link(&of_user, &git.join("MERGE_MSG"));
+    let before = snapshot(&scene);
+    let left = [
+        "logs/HEAD",
+        "logs/refs/heads/new",
+        "COMMIT_EDITMSG",
+        "hooks/pre-commit",
+        "objects/ab",
+        "rebase-merge/message",
+        "MERGE_MSG",
+    ];
+    for name in left {
+        link(&scene.folder.path().join("nowhere"), &git.join(name));
+    }
+    let pipes = ["packed-refs", "refs/heads/waits", "logs/waits"];
+    for name in pipes {
+        pipe(&git.join(name));
+    }
+    fs::set_permissions(git.join("logs"), Permissions::from_mode(0o500)).expect("rights");
+    let said = before.put_git_right(&scene.of_user).join("\n");
+    for name in [
+        &left[..],
+        &["packed-refs", "refs/heads/waits", "logs/waits"],
+    ]
+    .concat()
+    {
+        assert!(said.contains(&format!("{name} (a ")), "{name} in {said}");
+        assert!(git.join(name).symlink_metadata().is_err(), "{name}");
+    }
+    assert_eq!(said.matches("taken away").count(), 10, "{said}");
+    assert!(
+        git.join("hooks/post-commit").is_symlink(),
+        "it was there before"
+    );
+    assert_eq!(before.put_git_right(&scene.of_user), [""; 0]);
+    assert_eq!(fs::read_to_string(&of_user).expect("a file"), "theirs\n");
+}
+
+#[test]
+fn what_git_makes_itself_stays() {
+    let scene = Scene::new();
+    let git = scene.of_user.common_dir().to_owned();
+    let before = snapshot(&scene);
+    link(Path::new("refs/heads/main"), &git.join("HEAD"));
+    scene.git(&["commit", "--quiet", "--allow-empty", "--message", "more"]);
+    scene.git(&["branch", "config"]);
+    scene.git(&["branch", "hooks/config"]);
+    assert_eq!(before.put_git_right(&scene.of_user), [""; 0]);
+    let changes = before.changes(&snapshot(&scene), &scene.of_user);
+    assert_eq!(changes.settings, [""; 0]);
+}
+
+#[test]
+fn where_git_s_folder_is_gets_put_back() {
+    let scene = Scene::new();
+    let linked = scene.folder.path().join("linked");
+    let path = linked.display().to_string();
+    scene.git(&["worktree", "add", "--quiet", "-b", "linked", &path]);
+    let home = scene.folder.path().join("home");
+    let repository = Repository::discover_in(&linked, environment(&home)).expect("a repository");
+    let before = CheckoutSnapshot::of_settings(&repository).expect("a look");
+    let pointer = repository.git_dir().join("commondir");
+    let was = fs::read(&pointer).expect("a pointer");
+    write(&pointer, "/nowhere\n");
+    let said = before.put_git_right(&repository).join("\n");
+    assert!(said.contains("commondir (changed, put back)"), "{said}");
+    assert_eq!(fs::read(&pointer).expect("a pointer"), was);
+    let (dot_git, led) = (linked.join(".git"), fs::read(linked.join(".git")));
+    write(&dot_git, "gitdir: /nowhere\n");
+    let said = before.put_git_right(&repository).join("\n");
+    assert!(said.contains("/.git (changed, put back)"), "{said}");
+    assert_eq!(fs::read(&dot_git).expect("read"), led.expect("read"));
+    write(&scene.of_user.git_dir().join("commondir"), "/nowhere\n");
+    let later = CheckoutSnapshot::of_settings(&repository).expect("a look");
+    let changes = before.changes(&later, &repository).settings.join("\n");
+    assert!(changes.contains(".git/commondir (new)"), "{changes}");
+}
+
+#[test]
+fn what_git_goes_on_with_and_what_a_submodule_runs_is_watched() {
+    let scene = Scene::new();
+    let git = scene.of_user.common_dir().to_owned();
+    let before = snapshot(&scene);
+    let names = [
+        "rebase-merge/git-rebase-todo",
+        "sequencer/todo",
+        "modules/a/config",
+        "modules/a/hooks/update",
+    ];
+    for name in names {
+        write(&git.join(name), "exec evil\n");
+    }
+    let settings = before.changes(&snapshot(&scene), &scene.of_user).settings;
+    let expected = names.map(|name| format!("git's settings: .git/{name} (new)"));
+    assert!(
+        expected.iter().all(|name| settings.contains(name)),
+        "{settings:?}"
+    );
+}
+
+#[test]
+fn nothing_is_merged_where_git_would_write_through_a_link() {
+    let scene = Scene::new();
+    let head = scene.head();
+    scene.git(&["branch", "other"]);
+    for name in ["logs/HEAD", "logs/refs/heads/main", "MERGE_MSG"] {
+        let path = scene.of_user.git_dir().join(name);
+        link(&scene.folder.path().join("home/.profile"), &path);
+        let merged = scene
+            .of_user
+            .merge_into_checkout(&branch("other"), FastForwardPolicy::MergeCommit);
+        let refused = merged.expect_err("it is refused").to_string();
+        assert!(
+            refused.contains(&format!("{name}` is a link to")),
+            "{refused}"
+        );
+        fs::remove_file(&path).expect("removed");
+    }
+    pipe(&scene.of_user.git_dir().join("ORIG_HEAD"));
+    assert!(GitFolders::written_elsewhere(&scene.of_user).is_some());
+    assert_eq!(scene.head(), head);
+}
