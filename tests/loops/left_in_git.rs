@@ -96,6 +96,12 @@ fn a_pipe_in_the_place_of_the_branch_holds_no_loop_up() {
     pipe_at("bwrap", ".git/refs/heads/main", said);
 }
 
+#[test]
+fn a_pipe_in_the_place_of_rules_in_the_checkout_holds_no_loop_up() {
+    pipe_at("bwrap", ".gitattributes", ".gitattributes`: it is a pipe");
+    pipe_at("bwrap", ".gitignore", ".gitignore`: it is a pipe");
+}
+
 /// Has git look in a folder whose settings name a program.
 const ELSEWHERE: &str = r#"
 common=$(git rev-parse --path-format=absolute --git-common-dir)

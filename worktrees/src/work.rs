@@ -4,6 +4,7 @@
 //! Touches neither the index nor a branch nor a file of the folder.
 
 use crate::git::{fields, path_of};
+use crate::nested::assert_git_may_look;
 use crate::{Error, OrFailedTo as _, Repository, Result, TreeId, Worktree};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -47,8 +48,9 @@ impl Repository {
     /// Takes a snapshot of the user's checkout.
     ///
     /// # Errors
-    /// git refused.
+    /// git refused, or would wait there for ever (`NotForGit`).
     pub fn work_snapshot(&self) -> Result<WorkSnapshot> {
+        assert_git_may_look(self.checkout_root(), &[])?;
         Ok(WorkSnapshot {
             head: self.head()?.commit,
             tree: self.tree_of_checkout(self.checkout_root())?,

@@ -150,3 +150,16 @@ fn nothing_is_merged_where_git_would_write_through_a_link() {
     assert!(GitFolders::written_elsewhere(&scene.of_user).is_some());
     assert_eq!(scene.head(), head);
 }
+
+#[test]
+fn nobody_waits_for_a_pipe_in_the_place_of_rules() {
+    let scene = Scene::new();
+    for name in [".gitattributes", ".gitignore", "folder/.gitignore"] {
+        let path = scene.of_user.checkout_root().join(name);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
+        pipe(&path);
+        let refused = scene.of_user.work_snapshot().expect_err("it is refused");
+        assert!(refused.is_of_work(), "{name}: {refused}");
+        fs::remove_file(&path).expect("removed");
+    }
+}
