@@ -40,7 +40,7 @@ pub use engines::{RunsOn, Slurm, SlurmJob};
 pub use error::Error;
 pub use inputs::{Inputs, Override};
 pub use kubernetes::{Kubernetes, KubernetesResources, KubernetesVolume};
-pub use load::{Explained, Loaded, PROJECT_FILE, load};
+pub use load::{Explained, Loaded, PROJECT_FILE, PROJECT_FILES, load};
 pub use sandbox::{
     AgentNetwork, CommandNetwork, GivenTo, Sandbox, SandboxLevel, SandboxedAgents,
     SandboxedCommands, Secret,

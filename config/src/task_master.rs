@@ -10,7 +10,8 @@ use crate::{Error, Source, Warning};
 use serde_json::Value;
 use std::path::Path;
 
-const SHOWN: &str = ".taskmaster/config.json";
+/// The file, from the top of the project on.
+pub(crate) const SHOWN: &str = ".taskmaster/config.json";
 
 const BLOCKS: [&str; 4] = ["autopilot", "test", "git", "storage"];
 

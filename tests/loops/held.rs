@@ -33,7 +33,7 @@ const WAYS: [(&str, &str); 13] = [
 ];
 
 /// Those that change the checkout's git folder or settings: refused where a folder that is written can have parts that are not.
-const IN_GIT: [(&str, &str); 9] = [
+const IN_GIT: [(&str, &str); 10] = [
     ("config", "git config core.pager evil"),
     ("config-file", "echo '[core] pager = evil' >> .git/config"),
     ("config-moved", "mv .git/config .git/aside"),
@@ -46,6 +46,7 @@ const IN_GIT: [(&str, &str); 9] = [
         "level",
         "echo 'sandbox: { level: none }' > .taskmaster/tm.yaml",
     ),
+    ("task-master", "echo x > .taskmaster/config.json"),
 ];
 
 pub(super) fn hostile(level: &str, agent: &str) -> Scene {
@@ -57,6 +58,7 @@ pub(super) fn hostile(level: &str, agent: &str) -> Scene {
         &root.join(".taskmaster/tm.yaml"),
         &format!("sandbox: {{ level: {level} }}\n"),
     );
+    write(&root.join(".taskmaster/config.json"), "{}");
     write(&root.join(".gitignore"), "ways\nrefused\n");
     scene.git(&["add", "--all"]);
     scene.git(&["commit", "--quiet", "--message", "settings"]);
@@ -383,4 +385,40 @@ fn a_level_that_does_not_work_here_starts_nothing() {
         words(&output)
     );
     assert!(!scene.root().join("started").exists());
+}
+
+/// Says what tests find of the user's from the next loop on; beside the backlog an agent of a worktree may write.
+fn sets_tm_at(level: &str, place: &[&str], backlog: &str) {
+    if !has(level) {
+        return;
+    }
+    let scene = scene(1, "");
+    let root = scene.root();
+    let from = root.join(".taskmaster/tasks/tasks.json");
+    let text = std::fs::read_to_string(from).expect("a backlog");
+    write(&root.join(backlog), &text);
+    let agent = format!(
+        "echo '{{\"test\": {{\"home\": \"user\"}}}}' > '{}/.taskmaster/config.json'; echo worked\n",
+        root.display()
+    );
+    write(&scene.path("agent.sh"), &agent);
+    let arguments = [place, &["-n", "1", "--backlog", backlog]].concat();
+    let mut command = loop_command(&scene, &arguments);
+    command.env("TM_SANDBOX_LEVEL", level);
+    let output = command.env_remove("TM_SANDBOX_WRITE").output().expect("tm");
+    let text = words(&output);
+    for part in [
+        "escaped: the user's checkout changed",
+        "tm's settings: .taskmaster/config.json (new)",
+    ] {
+        assert!(text.contains(part), "{level}: {part} in {text}");
+    }
+}
+
+#[test]
+fn an_iteration_that_sets_tm_by_the_file_of_task_master_has_failed() {
+    for level in ["bwrap", "landlock"] {
+        sets_tm_at(level, &[], ".taskmaster/tasks/tasks.json");
+        sets_tm_at(level, &["--worktree"], ".taskmaster/backlog.json");
+    }
 }

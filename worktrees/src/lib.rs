@@ -93,6 +93,7 @@ pub use pool::{
 pub use private::PrivateGit;
 pub use reader::Head;
 pub use refs::Kept;
+pub use repository::watched::SETTINGS_OF_TM;
 pub use repository::{
     ContentAtHead, ContentRules, FilterHolder, FilterNeed, HeldFilters, Repository,
 };

@@ -26,7 +26,8 @@ pub struct CheckoutSnapshot {
     default_branch: Option<String>,
     paths: Paths,
     watched: Watched,
-    git_folders: GitFolders,
+    /// Where whoever works there was given git's folders.
+    git_folders: Option<GitFolders>,
 }
 
 /// What is different in the user's checkout, in words.
@@ -71,7 +72,7 @@ impl CheckoutSnapshot {
             default_branch: tip.map(|tip| tip.to_string()),
             paths,
             watched: repository.watched(&git_folders)?,
-            git_folders,
+            git_folders: None,
         })
     }
 
@@ -83,15 +84,24 @@ impl CheckoutSnapshot {
         let git_folders = GitFolders::look(repository);
         Ok(Self {
             watched: repository.watched(&git_folders)?,
-            git_folders,
+            git_folders: Some(git_folders),
             ..Self::default()
         })
+    }
+
+    /// Takes a snapshot of what decides how the next agent is held, and of nothing else.
+    pub fn of_settings_of_tm(repository: &Repository) -> Self {
+        Self {
+            watched: repository.settings_of_tm(),
+            ..Self::default()
+        }
     }
 
     /// Takes away what is in git's folders since, and neither a file nor a folder: git would write where it leads, or wait
     /// for it for ever. Has git's folders found as before, and returns in words what that was; asks git nothing.
     pub fn put_git_right(&self, repository: &Repository) -> Vec<String> {
-        first_of(self.git_folders.put_right(repository), SHOWN)
+        let put_right = self.git_folders.as_ref().map(|it| it.put_right(repository));
+        first_of(put_right.unwrap_or_default(), SHOWN)
     }
 
     /// Returns what is different later, each with what happened to it and how many lines that are.

@@ -43,6 +43,8 @@ pub(crate) enum Workplace {
     Checkout,
     /// Elsewhere: what it changes in the user's checkout is an escape.
     Elsewhere,
+    /// Elsewhere too, but it writes in the folder where tm's settings are.
+    BesideSettings,
 }
 
 /// Whether an agent is started, or taken over.
@@ -107,7 +109,7 @@ impl AttemptRunner {
         } = attempt;
         let traced = TracedCommands::new(command.identity_file.with_file_name("git-commands"));
         let is_held = command.held.is_some();
-        if self.escape == Escape::Traced && !is_held && self.workplace == Workplace::Elsewhere {
+        if self.escape == Escape::Traced && !is_held && self.workplace != Workplace::Checkout {
             command.tree.environment.extend(traced.begin()?);
         }
         // What is done before and after has a room of its own while it lasts, since hundreds of agents wait for hours.
@@ -192,7 +194,11 @@ impl AttemptRunner {
                 let settings = move || CheckoutSnapshot::of_settings(&own.repository);
                 seen("the checkout", settings).await.map(Arc::new)
             }
-            (Workplace::Elsewhere, false) => {
+            (Workplace::BesideSettings, true) => {
+                let settings = move || Ok(CheckoutSnapshot::of_settings_of_tm(&own.repository));
+                seen("the checkout", settings).await.map(Arc::new)
+            }
+            (Workplace::Elsewhere | Workplace::BesideSettings, false) => {
                 let all = move || CheckoutSnapshot::take(&own.repository, &own.own_files);
                 let look = seen("the checkout", all);
                 self.concurrent.checkout.next(look).await

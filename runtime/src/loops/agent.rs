@@ -19,7 +19,7 @@ use tm_presets::LoopContext;
 use tm_scheduler::iteration::{AgentEnd, BacklogView, LoopInput, WorkChanges};
 use tm_scheduler::{AgentReport, AttemptNumber, Status, StopMode, Task, TaskId};
 use tm_store::run::AttemptDirectory;
-use tm_worktrees::{Error, GitInCheckout, WorkSnapshot, Worktree};
+use tm_worktrees::{Error, GitInCheckout, SETTINGS_OF_TM, WorkSnapshot, Worktree};
 use tokio::sync::watch;
 use tokio::task::block_in_place;
 
@@ -137,11 +137,20 @@ fn runner(setup: &LoopSetup, concurrent: Arc<ConcurrentAttempts>) -> AttemptRunn
         own_folder: AttemptRunner::project_of(setup.directory.path()),
         workplace: match setup.place {
             Place::Checkout(_) => Workplace::Checkout,
+            Place::Worktree { .. } if is_beside_settings(setup) => Workplace::BesideSettings,
             Place::Worktree { .. } => Workplace::Elsewhere,
         },
         escape: setup.escape,
         concurrent,
     }
+}
+
+/// Whether the backlog, in whose folder its agents write, lies beside tm's settings.
+fn is_beside_settings(setup: &LoopSetup) -> bool {
+    let backlog = setup.backlog.as_ref().map(|(source, _)| source.path());
+    let folder = backlog.and_then(|path| path.parent()?.canonicalize().ok());
+    let settings = SETTINGS_OF_TM.map(|name| setup.repository.checkout_root().join(name));
+    folder.is_some_and(|folder| settings.iter().any(|path| path.starts_with(&folder)))
 }
 
 async fn work_since(
@@ -242,9 +251,10 @@ fn besides(setup: &LoopSetup) -> Result<Option<(Besides, Variables)>, Error> {
     let mut besides = git_of_agent(git, &setup.executor);
     // How the next one is held is not its to say.
     let checkouts = [setup.place.folder(), setup.repository.checkout_root()];
+    let settings = |root: &Path| SETTINGS_OF_TM.map(|name| root.join(name));
     besides
         .read
-        .extend(checkouts.map(|root| root.join(".taskmaster/tm.yaml")));
+        .extend(checkouts.into_iter().flat_map(settings));
     // Where tm's own folder lies in the checkout, what is seen of it is nothing to commit.
     let own = setup.own_files.iter().map(|own| own.join(".gitignore"));
     besides.read.extend(own.filter(|path| path.is_file()));
@@ -344,6 +354,11 @@ mod tests {
             dependencies,
             ..Task::new(id, "Build")
         }
+    }
+
+    #[test]
+    fn what_is_kept_from_agents_is_all_that_a_project_sets_tm_by() {
+        assert_eq!(SETTINGS_OF_TM, tm_config::PROJECT_FILES);
     }
 
     #[test]

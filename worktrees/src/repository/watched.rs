@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use tm_untrusted::entries;
 
 /// What decides how the next agent is held.
-const SETTINGS_OF_TM: &str = ".taskmaster/tm.yaml";
+pub const SETTINGS_OF_TM: [&str; 2] = [".taskmaster/tm.yaml", ".taskmaster/config.json"];
 /// What is said where git can't read its configuration.
 const UNREADABLE: &str = "the configuration can't be read";
 /// So much of a file is compared.
@@ -64,12 +64,20 @@ impl Repository {
                 .filter_map(|(path, name)| Some((name, digest_of(&path)?))),
         );
         if self.of_user.is_written_by_agents() {
-            let digest = digest_of(&self.checkout_root().join(SETTINGS_OF_TM));
-            watched.extend(digest.map(|digest| (SETTINGS_OF_TM.to_owned(), digest)));
+            watched.extend(self.settings_of_tm());
         }
         let git = self.checkout_root().join(".git");
         watched.extend(digest_of_git(&git).map(|digest| (".git".to_owned(), digest)));
         Ok(watched)
+    }
+
+    /// Looks at what decides how the next agent is held.
+    pub(crate) fn settings_of_tm(&self) -> Watched {
+        let digest = |name: &str| {
+            let digest = digest_of(&self.checkout_root().join(name))?;
+            Some((name.to_owned(), digest))
+        };
+        SETTINGS_OF_TM.into_iter().filter_map(digest).collect()
     }
 
     /// The configuration as it is now in the user's checkout; asked of git again only when one of its files changed.
@@ -125,7 +133,8 @@ pub(crate) fn changes(before: &Watched, later: &Watched) -> Vec<String> {
     new_or_other
         .chain(gone)
         .map(|(name, what)| {
-            let whose = if name == SETTINGS_OF_TM { "tm" } else { "git" };
+            let is_of_tm = SETTINGS_OF_TM.contains(&name.as_str());
+            let whose = if is_of_tm { "tm" } else { "git" };
             format!("{whose}'s settings: {name} ({what})")
         })
         .collect()
