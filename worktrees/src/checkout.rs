@@ -32,7 +32,7 @@ impl Repository {
 
     /// A call without hooks, as the user would make it.
     fn git_here(&self, words: &str) -> Git {
-        self.git_in(self.checkout_root()).line(words)
+        self.where_rules_are_read(self.git_in(self.checkout_root()), words)
     }
 
     /// Returns the paths that differ from HEAD, untracked files one by one, without those that `ignored` covers.

@@ -110,7 +110,7 @@ impl Repository {
     pub fn advance_checkout(&self, from: &CommitId, to: &CommitId, path: &str) -> Result<()> {
         self.assert_git_writes_nowhere_else()?;
         self.publish_objects()?;
-        let git = |words| self.git_in(self.checkout_root()).line(words);
+        let git = |words| self.where_rules_are_read(self.git_in(self.checkout_root()), words);
         let entry = git("ls-tree -z --full-tree")
             .commit(to)
             .args(["--", path])

@@ -39,7 +39,9 @@ const REFERENCES: [&str; 2] = ["refs", "reftable"];
 const OF_TABLES: &str = "reftable";
 
 /// The files that git reads in any folder of a worktree.
-const RULES: [&str; 3] = [GITMODULES, ".gitattributes", ".gitignore"];
+const RULES: [&str; 3] = [GITMODULES, ATTRIBUTES, IGNORED];
+pub(crate) const ATTRIBUTES: &str = ".gitattributes";
+pub(crate) const IGNORED: &str = ".gitignore";
 /// The one of them that is opened also where it is a link; the others are not since git 2.32.
 const GITMODULES: &str = ".gitmodules";
 /// How long each is at the most, and all together, in bytes: git reads 100 MiB of attributes, and before 2.46 patterns
@@ -78,6 +80,12 @@ pub(crate) fn assert_git_may_read_rules<T: AsRef<Path>>(
 ) -> Result<()> {
     let (mut look, mut folders) = (Look::default(), folders.into_iter());
     folders.try_for_each(|folder| look.rules_by_name(&root.join(folder)))
+}
+
+/// Refuses a folder in which git can't be let read some of the rules.
+pub(crate) fn assert_git_may_read(root: &Path, rules: &[&str]) -> Result<()> {
+    let (mut look, mut rules) = (Look::default(), rules.iter());
+    rules.try_for_each(|name| look.rules(&root.join(name)))
 }
 
 /// Refuses repositories into which git can't be let look when an index names them, also where nobody can list what lies

@@ -3,10 +3,34 @@
 use super::Repository;
 use crate::files::beginning;
 use crate::git::{Git, GitPlace};
+use crate::nested::{ATTRIBUTES, IGNORED, assert_git_may_read};
 use crate::owned::{SHORT, pointed_at};
 use crate::{OrFailedTo as _, Result, RunHooks};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
+
+/// Commands that read the rules at the top of a checkout: attributes, also for commits alone, and patterns of what is ignored.
+const READ_ATTRIBUTES: [&str; 7] = [
+    "apply",
+    "check-attr",
+    "checkout-index",
+    "diff",
+    "diff-tree",
+    "log",
+    "merge-tree",
+];
+const READ_ALL_RULES: [&str; 10] = [
+    "add",
+    "check-ignore",
+    "commit",
+    "ls-files",
+    "merge",
+    "read-tree",
+    "reset",
+    "status",
+    "switch",
+    "update-index",
+];
 
 impl Repository {
     /// A call that only reads, with the settings that the user's own commands have now.
@@ -53,7 +77,24 @@ impl Repository {
             // Whoever asks for HEAD learns why it can't be read.
             Err(error) => self.git_in(&self.checkout_root).refused(error),
         };
-        git.line(words)
+        self.where_rules_are_read(git, words)
+    }
+
+    /// A call with these words, which is refused where it would wait for a pipe in the place of the checkout's rules.
+    pub(crate) fn where_rules_are_read(&self, git: Git, words: &str) -> Git {
+        let git = git.line(words);
+        let is_one = |of: &[&str]| words.split_whitespace().any(|word| of.contains(&word));
+        let rules: &[&str] = if is_one(&READ_ALL_RULES) {
+            &[ATTRIBUTES, IGNORED]
+        } else if is_one(&READ_ATTRIBUTES) {
+            &[ATTRIBUTES]
+        } else {
+            &[]
+        };
+        match assert_git_may_read(&self.checkout_root, rules) {
+            Ok(()) => git,
+            Err(error) => git.refused(error),
+        }
     }
 
     /// Where a call works in a checkout of the user's: with the settings that tm keeps, and the checkout's own index.
@@ -108,7 +149,7 @@ impl Repository {
     /// A call in the user's checkout as the user would make it, with hooks.
     pub(crate) fn git_with_hooks(&self, words: &str) -> Git {
         let git = Git::unattended(&self.environment, &self.checkout_root, RunHooks::Yes);
-        self.published(git).line(words)
+        self.where_rules_are_read(self.published(git), words)
     }
 }
 

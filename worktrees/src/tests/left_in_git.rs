@@ -163,3 +163,31 @@ fn nobody_waits_for_a_pipe_in_the_place_of_rules() {
         fs::remove_file(&path).expect("removed");
     }
 }
+
+#[test]
+fn what_is_asked_in_the_checkout_waits_for_no_pipe_either() {
+    let scene = Scene::new();
+    let base = scene.head();
+    scene.git(&["commit", "--quiet", "--allow-empty", "--message", "more"]);
+    let head = scene.head();
+    for name in [".gitattributes", ".gitignore"] {
+        let path = scene.of_user.checkout_root().join(name);
+        pipe(&path);
+        let compared = scene.of_user.diffstat(&base, &head);
+        assert_eq!(compared.is_ok(), name == ".gitignore", "{name}");
+        let asked = [
+            scene.of_user.files_in_checkout().map(drop),
+            scene
+                .of_user
+                .changed_paths(&PathPatterns::default())
+                .map(drop),
+            scene.of_user.git_with_hooks("status").done(),
+        ];
+        for refused in asked {
+            let said = refused.expect_err("it is refused").to_string();
+            assert!(said.contains(&format!("{name}`: it is a pipe")), "{said}");
+        }
+        assert_eq!(scene.of_user.head().expect("a HEAD").commit, head);
+        fs::remove_file(&path).expect("removed");
+    }
+}
