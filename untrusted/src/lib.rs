@@ -10,6 +10,7 @@
 
 mod beneath;
 mod kind;
+mod mapped;
 mod open;
 mod redact;
 mod removal;
@@ -18,6 +19,7 @@ mod unguessable;
 
 pub use beneath::{open_beneath, read_beneath, read_within};
 pub use kind::{is_of_what_is_there, says_what_is_there};
+pub use mapped::MappedWrites;
 pub use open::{
     append, append_private, create_anew, is_folder, open, open_own, open_private, open_writable,
     read, read_beginning, read_end, read_own, remove, size,

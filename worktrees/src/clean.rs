@@ -27,7 +27,7 @@ pub(crate) enum OtherFiles {
     /// They go, to be written anew: whatever rights they were given, and whatever other names they have, git leaves them
     /// where their content is the same.
     Removed,
-    /// They stay.
+    /// They stay, and nobody looks at them.
     Kept,
 }
 
@@ -136,12 +136,16 @@ impl Walk<'_> {
                 entry.file_type().or_failed_to("look at", entry.path())?,
             );
             match known_here.get(&*name) {
-                Some(Indexed::File(stamp)) if kind.is_file() || kind.is_symlink() => {
-                    let is_same = stamp.is_some_and(|stamp| {
-                        entry.metadata().is_ok_and(|found| stamp.is_of(&found))
+                Some(Indexed::File(_))
+                    if self.others == OtherFiles::Kept && (kind.is_file() || kind.is_symlink()) => {
+                }
+                Some(Indexed::File(written)) if kind.is_file() || kind.is_symlink() => {
+                    let is_same = written.is_some_and(|written| {
+                        let says = entry.metadata();
+                        says.is_ok_and(|says| written.is_at(&entry.path(), &says))
                     });
                     cleaned.as_indexed += usize::from(is_same);
-                    if !is_same && self.others == OtherFiles::Removed {
+                    if !is_same {
                         remove_it(&entry.path(), kind)?;
                     }
                 }

@@ -1,23 +1,21 @@
 //! What an index of tm's own says: which paths are known, and what their files were when they were written.
 
+use crate::as_written::{AsWritten, Found, Stamp};
 use crate::files::beginning;
 use crate::git::{Git, entry, fields, path_of};
-use crate::library::{FOLDER, LINK, NESTED};
+use crate::index_entry::{Entry, number};
+use crate::library::{FOLDER, NESTED};
 use crate::names::name_of;
 use crate::{OrFailedTo as _, Result};
 use foldhash::fast::RandomState;
 use git2::Oid;
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
-use std::fs::Metadata;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-
-/// The bit by which git tells files that can be run.
-const BY_OWNER: i32 = 0o100;
+use tm_untrusted::MappedWrites;
 
 /// An index is no longer than this.
 pub(crate) const INDEX_BYTES: usize = 256 * 1024 * 1024;
@@ -27,13 +25,6 @@ const FORMS: [u32; 2] = [2, 3];
 const FORM: usize = 4;
 const COUNT: usize = 8;
 const HEADER: usize = 12;
-/// Where an entry's mode, object and flags are; its path comes after the flags, of which there may be more.
-const MODE: usize = 24;
-const ID: usize = 40;
-const FLAGS: usize = 60;
-const PATH: usize = 62;
-/// The flag of an entry that has more flags, such as that it is left out of the folder.
-const EXTENDED: u16 = 0x4000;
 /// A file system keeps times by ticks of so many milliseconds at the most, where it is worth the wait.
 const LONGEST_TICK: u64 = 20;
 
@@ -57,123 +48,17 @@ pub(crate) enum Indexed {
     /// A repository within.
     Repository,
     /// A file or a link, and what it was when it was written, where that is known for certain.
-    File(Option<Stamp>),
-}
-
-/// What nobody changes in a file and leaves as it was: the time at which anything of it was changed is the kernel's.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) struct Stamp {
-    changed: (i32, u32),
-    modified: (i32, u32),
-    inode: u32,
-    size: u32,
-    is_link: bool,
-    is_executable: bool,
-}
-
-/// One entry of an index, in the form that git documents (gitformat-index).
-struct Entry<'a> {
-    /// The part of fixed length.
-    fixed: &'a [u8],
-    path: &'a [u8],
-    /// How long it is in all.
-    length: usize,
-}
-
-impl<'a> Entry<'a> {
-    fn first_of(bytes: &'a [u8]) -> Option<Self> {
-        let mut entry = Self {
-            fixed: bytes.get(..PATH)?,
-            path: &[],
-            length: 0,
-        };
-        let start = if entry.is_extended() { PATH + 2 } else { PATH };
-        let rest = bytes.get(start..)?;
-        let end = start + rest.iter().position(|&byte| byte == 0)?;
-        entry.path = &bytes[start..end];
-        // Filled up with zeroes to a multiple of eight, by one at the least.
-        entry.length = (end + 8) / 8 * 8;
-        Some(entry)
-    }
-
-    fn mode(&self) -> i32 {
-        number(self.fixed, MODE).cast_signed()
-    }
-
-    fn id(&self) -> Option<Oid> {
-        Oid::from_bytes(&self.fixed[ID..FLAGS]).ok()
-    }
-
-    fn is_extended(&self) -> bool {
-        u16::from_be_bytes([self.fixed[FLAGS], self.fixed[FLAGS + 1]]) & EXTENDED != 0
-    }
-}
-
-/// Returns the number at a position.
-fn number(bytes: &[u8], position: usize) -> u32 {
-    bytes[position..position + 4]
-        .iter()
-        .fold(0, |number, &byte| number << 8 | u32::from(byte))
-}
-
-impl Stamp {
-    fn of_entry(entry: &Entry<'_>) -> Self {
-        let number = |position| number(entry.fixed, position);
-        let time = |position| (number(position).cast_signed(), number(position + 4));
-        let is_link = entry.mode() == LINK;
-        Self {
-            changed: time(0),
-            modified: time(8),
-            inode: number(20),
-            size: number(36),
-            is_link,
-            is_executable: !is_link && entry.mode() & BY_OWNER != 0,
-        }
-    }
-
-    fn of_file(file: &Metadata) -> Self {
-        let is_link = file.is_symlink();
-        Self {
-            changed: time(file.ctime(), file.ctime_nsec()),
-            modified: time(file.mtime(), file.mtime_nsec()),
-            inode: low(file.ino()),
-            size: low(file.len()),
-            is_link,
-            is_executable: !is_link && file.mode().cast_signed() & BY_OWNER != 0,
-        }
-    }
-
-    /// Tells whether a file is what was written.
-    pub(crate) fn is_of(self, file: &Metadata) -> bool {
-        self == Self::of_file(file)
-    }
-}
-
-/// As git keeps them: the lower half.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "an index has room for the lower half"
-)]
-const fn low(number: u64) -> u32 {
-    number as u32
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "an index has room for the lower half"
-)]
-const fn time(seconds: i64, nanoseconds: i64) -> (i32, u32) {
-    (seconds as i32, nanoseconds as u32)
+    File(Option<AsWritten>),
 }
 
 impl Known {
-    /// Reads an index of tm's own; `None` for one of a form that only git reads.
-    pub(crate) fn read(index: &Path) -> Option<Self> {
+    /// Reads an index of tm's own, of files on a file system of this kind; `None` for one of a form that only git reads.
+    pub(crate) fn read(index: &Path, mapped_writes: MappedWrites) -> Option<Self> {
         let mut known = Self::default();
-        each_entry(index, |entry, stamp| {
+        each_entry(index, |entry, is_certain| {
             let id = || entry.id().map(|id| id.to_string()).unwrap_or_default();
-            known.add(entry.path, entry.mode(), stamp, id);
+            let written = is_certain.then(|| AsWritten::of(entry, mapped_writes));
+            known.add(entry.path, entry.mode(), written.flatten(), id);
         })?;
         Some(known)
     }
@@ -189,14 +74,20 @@ impl Known {
         Ok(known)
     }
 
-    fn add(&mut self, path: &[u8], mode: i32, stamp: Option<Stamp>, id: impl FnOnce() -> String) {
+    fn add(
+        &mut self,
+        path: &[u8],
+        mode: i32,
+        as_written: Option<AsWritten>,
+        id: impl FnOnce() -> String,
+    ) {
         if is_attributes(path) {
             self.attributes.insert(path.to_owned(), id());
         }
         let indexed = if mode == NESTED {
             Indexed::Repository
         } else {
-            Indexed::File(stamp)
+            Indexed::File(as_written)
         };
         self.files += usize::from(indexed != Indexed::Repository);
         let at = path.iter().rposition(|&byte| byte == b'/');
@@ -232,13 +123,13 @@ pub(crate) fn is_attributes(path: &[u8]) -> bool {
     path.rsplit(|&byte| byte == b'/').next() == Some(b".gitattributes")
 }
 
-/// Gives out the entries of an index of tm's own, with what their files were when they were written; `None` for one of a
-/// form that only git reads.
+/// Gives out the entries of an index of tm's own, with whether it is certain what their files were; `None` for one of a form
+/// that only git reads.
 ///
 /// What was written in the moment in which the index was may have been written again in the same one: nothing is
 /// certain of such a file.
-fn each_entry(index: &Path, mut take: impl FnMut(&Entry<'_>, Option<Stamp>)) -> Option<()> {
-    let written = Stamp::of_file(&std::fs::symlink_metadata(index).ok()?).modified;
+fn each_entry(index: &Path, mut take: impl FnMut(&Entry<'_>, bool)) -> Option<()> {
+    let own = Stamp::of_file(&std::fs::symlink_metadata(index).ok()?);
     let bytes = beginning(index, INDEX_BYTES).ok()?;
     let (header, mut rest) = bytes.split_at_checked(HEADER)?;
     if !header.starts_with(MARK) || !FORMS.contains(&number(header, FORM)) {
@@ -246,8 +137,8 @@ fn each_entry(index: &Path, mut take: impl FnMut(&Entry<'_>, Option<Stamp>)) -> 
     }
     for _ in 0..number(header, COUNT) {
         let entry = Entry::first_of(rest)?;
-        let is_certain = |stamp: &Stamp| stamp.changed < written && !entry.is_extended();
-        take(&entry, Some(Stamp::of_entry(&entry)).filter(is_certain));
+        let is_certain = Stamp::of_entry(&entry).is_before(own) && !entry.is_extended();
+        take(&entry, is_certain);
         rest = rest.get(entry.length..)?;
     }
     Some(())
@@ -296,26 +187,42 @@ pub(crate) fn listed_repositories(git: Git) -> Result<Vec<PathBuf>> {
     Ok(within.map(|(_, path)| path_of(path)).collect())
 }
 
-/// Returns the wanted files below `root` that are not what they were when an index of tm's own was written, as far as
-/// that is certain.
+/// The files that are not what they were when an index was written.
+#[derive(Debug, Default)]
+pub(crate) struct WrittenSince {
+    /// For certain.
+    pub(crate) names: Vec<String>,
+    /// Those that have other bytes than their objects, which git may have written so.
+    pub(crate) of_other_content: Vec<(PathBuf, Oid)>,
+}
+
+/// Looks for the wanted files below `root` that are not what they were when an index of tm's own was written, as far as that
+/// is certain.
 pub(crate) fn written_since(
     index: &Path,
     root: &Path,
+    mapped_writes: MappedWrites,
     is_wanted: &dyn Fn(&str) -> bool,
-) -> Option<Vec<String>> {
-    let mut written = Vec::new();
-    each_entry(index, |entry, stamp| {
-        let Some(stamp) = stamp.filter(|_| entry.mode() != NESTED) else {
+) -> Option<WrittenSince> {
+    let mut since = WrittenSince::default();
+    each_entry(index, |entry, is_certain| {
+        let name = name_of(entry.path);
+        if !is_certain || entry.mode() == NESTED || !is_wanted(&name) {
+            return;
+        }
+        let Some(written) = AsWritten::of(entry, mapped_writes) else {
             return;
         };
-        let name = name_of(entry.path);
-        let file = root.join(OsStr::from_bytes(entry.path));
-        let is_same = || std::fs::symlink_metadata(file).is_ok_and(|found| stamp.is_of(&found));
-        if is_wanted(&name) && !is_same() {
-            written.push(name);
+        let path = path_of(entry.path);
+        let file = root.join(&path);
+        let found = std::fs::symlink_metadata(&file);
+        match found.map_or(Found::Other, |says| written.found_at(&file, &says)) {
+            Found::Same => {}
+            Found::Other => since.names.push(name),
+            Found::OtherContent => since.of_other_content.push((path, written.id())),
         }
     })?;
-    Some(written)
+    Some(since)
 }
 
 /// Waits for the file system's clock to leave the moment in which an index was written, so that whatever is written from

@@ -24,6 +24,7 @@ use git_files::{Record, own_folder, own_git};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tm_scheduler::CommitId;
+use tm_untrusted::MappedWrites;
 
 /// A lock that is found on the index is looked at again after these pauses (milliseconds) before it is removed.
 const LOCK_PAUSES: [u64; 5] = [20, 60, 180, 540, 1_000];
@@ -243,7 +244,8 @@ impl OwnedFolder {
         }
         // One whose ids are of a kind that the library does not read is git's to list.
         let of_git = || Known::list(self.git("ls-files --stage -z").reading());
-        self.repository.read_or(|_| Known::read(&index), of_git)
+        self.repository
+            .read_or(|_| Known::read(&index, self.mapped_writes()), of_git)
     }
 
     /// Removes what is in the folder and not in the index, but for what is kept.
@@ -270,6 +272,12 @@ impl OwnedFolder {
             let _others = std::fs::remove_dir(self.repository.common_dir().join("worktrees"));
         }
         crate::clean::remove(&self.own)
+    }
+
+    /// What becomes of the times of files here that are written through a mapping.
+    pub(crate) fn mapped_writes(&self) -> MappedWrites {
+        // Tried beside the worktree, and not where an agent works.
+        MappedWrites::of(&self.own)
     }
 
     /// Returns tm's index.

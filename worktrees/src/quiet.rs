@@ -15,6 +15,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use tm_scheduler::CommitId;
+use tm_untrusted::MappedWrites;
 
 /// What differs from HEAD: two letters of git's and the path of each.
 pub(crate) type Statuses = Vec<(Vec<u8>, PathBuf)>;
@@ -94,7 +95,7 @@ impl LastStatus {
 impl Checkout<'_> {
     /// The folders among what git leaves out in which it knows nothing.
     fn passed_over(&self, left_out: Statuses) -> Option<BTreeSet<PathBuf>> {
-        let known = Known::read(&self.index)?;
+        let known = Known::read(&self.index, MappedWrites::Unnoticed)?;
         let folder = |(_, path): (Vec<u8>, PathBuf)| {
             let path = path.as_os_str().as_bytes().strip_suffix(b"/")?;
             let path = PathBuf::from(OsStr::from_bytes(path));

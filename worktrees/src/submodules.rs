@@ -210,7 +210,8 @@ impl OwnedFolder {
         };
         let known = if index.exists() {
             let of_git = || Known::list(git().line("ls-files --stage -z"));
-            self.repository.read_or(|_| Known::read(&index), of_git)?
+            self.repository
+                .read_or(|_| Known::read(&index, self.mapped_writes()), of_git)?
         } else {
             Known::default()
         };

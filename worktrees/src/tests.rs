@@ -50,6 +50,21 @@ fn files_below(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
+/// Writes other bytes into a file, through a mapping of it that was read before.
+fn write_mapped(file: &Path) {
+    let opened = std::fs::File::options().read(true).write(true).open(file);
+    let (mut mapping, _) = opened
+        .map(|file| {
+            (
+                vmap::MapMut::with_options().map(&file).expect("mapped"),
+                file,
+            )
+        })
+        .expect("a file");
+    std::hint::black_box(mapping.to_vec());
+    mapping.fill(b'x');
+}
+
 struct Scene {
     folder: TempDir,
     /// The repository as the user has it, and as the run of the pool does.

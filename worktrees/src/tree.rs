@@ -1,5 +1,6 @@
 //! Trees: what one holds, which files differ between two, and those that are made of others, or of what lies in a folder.
 
+use crate::as_written::reading_every_file;
 use crate::files::copy_with_time;
 use crate::git::{Git, entry, fields, joined, pairs, path_of};
 use crate::indexed::listed_repositories;
@@ -13,6 +14,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use tm_scheduler::CommitId;
 use tm_scheduler::verdict::{Change, ChangeKind};
+use tm_untrusted::MappedWrites;
 
 impl Repository {
     /// Returns the files that differ between two trees, or those of two commits; a renamed one counts as deleted and
@@ -352,9 +354,10 @@ impl Repository {
                 .input(joined(&within))
                 .done()?;
         }
-        git("add --all -- .")
-            .done()
-            .and_then(|()| git("write-tree").tree())
+        let beside = own.parent().unwrap_or(folder);
+        let add = || git("add --all -- .").done();
+        reading_every_file(&copy, MappedWrites::of(beside), add)?;
+        git("write-tree").tree()
     }
 }
 

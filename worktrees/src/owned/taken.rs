@@ -2,6 +2,7 @@
 //! index are read with care.
 
 use super::{OwnedFolder, SHORT};
+use crate::as_written::reading_every_file;
 use crate::files::{beginning, copy_with_time, replace};
 use crate::git::{Git, GitPlace, LONGEST_OF_WORK, is_object_id, joined};
 use crate::indexed::{INDEX_BYTES, Indexed, Known, folders, listed_repositories, repositories};
@@ -126,7 +127,7 @@ impl OwnedFolder {
         // What is there as a folder has more in it than the index says.
         let names_all = || folders(index).is_some_and(|whole| whole.is_empty());
         let known = self.repository.read_or(
-            |_| names_all().then(|| Known::read(index))?,
+            |_| names_all().then(|| Known::read(index, self.mapped_writes()))?,
             || Known::list(git("ls-files --stage -z").reading()),
         )?;
         let within = known.folders.iter().flat_map(|(folder, known)| {
@@ -260,6 +261,7 @@ impl OwnedFolder {
             let call = git("update-index").arg(how);
             call.args(["-z", "--stdin"]).input(joined(paths)).done()
         };
+        let take = || reading_every_file(index, self.mapped_writes(), take);
         let before = all()?;
         if before.is_empty() {
             return take();

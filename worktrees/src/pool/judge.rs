@@ -2,12 +2,17 @@
 
 use super::WorktreePool;
 use crate::hooks::{self, Hooked, HookedCommit, RunHook};
-use crate::indexed::written_since;
+use crate::indexed::{WrittenSince, written_since};
+use crate::names::name_of;
 use crate::owned::{Lister, OwnedFolder, OwnedHead};
 use crate::{Error, Result, TreeId};
+use git2::Oid;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tm_scheduler::CommitId;
+
+/// A program is given so many paths at once.
+const MOST_PATHS: usize = 200;
 
 /// A checkout of a judge's; given back when it is dropped.
 #[derive(Debug)]
@@ -75,11 +80,31 @@ impl JudgeCheckout {
     /// Returns the wanted files of the commit that were written to, replaced or removed since they were checked out,
     /// whatever they hold by now; none where only git can read the index.
     pub fn rewritten(&self, is_wanted: &dyn Fn(&str) -> bool) -> Vec<String> {
-        let (folder, index) = (&self.folder.path, self.folder.index_file());
-        self.folder
-            .repository
-            .read(|_| written_since(&index, folder, is_wanted))
-            .unwrap_or_default()
+        let (folder, index) = (&self.folder, self.folder.index_file());
+        let look = || written_since(&index, &folder.path, folder.mapped_writes(), is_wanted);
+        let WrittenSince {
+            mut names,
+            of_other_content,
+        } = folder.repository.read(|_| look()).unwrap_or_default();
+        for some in of_other_content.chunks(MOST_PATHS) {
+            names.extend(self.not_by_rules(some));
+        }
+        names
+    }
+
+    /// Returns the files that git would take for other ones than these, by the filters and rules that are for them.
+    fn not_by_rules(&self, files: &[(PathBuf, Oid)]) -> Vec<String> {
+        let hash = self.folder.git("hash-object --");
+        let ids = hash.args(files.iter().map(|(path, _)| path)).lines();
+        // Where one can't be taken, nobody knows of any.
+        let ids = ids.unwrap_or_default();
+        let is_other = |(at, (_, id)): &(usize, &(PathBuf, Oid))| {
+            ids.get(*at).is_none_or(|found| *found != id.to_string())
+        };
+        let others = files.iter().enumerate().filter(is_other);
+        others
+            .map(|(_, (path, _))| name_of(path.as_os_str().as_encoded_bytes()))
+            .collect()
     }
 
     /// Has git take one file here as it would be committed, by the filters that are for it; nothing is kept.

@@ -13,6 +13,8 @@ use std::time::SystemTime;
 enum Deed {
     /// Writes other content of the same length, and gives the file its old time back.
     Overwrite,
+    /// The same through a mapping that was read before, which leaves all times in memory.
+    WriteMapped,
     Remove,
     Replace,
     LinkInPlace,
@@ -32,8 +34,9 @@ enum Deed {
     SecondName,
 }
 
-const DEEDS: [Deed; 16] = [
+const DEEDS: [Deed; 17] = [
     Deed::Overwrite,
+    Deed::WriteMapped,
     Deed::Remove,
     Deed::Replace,
     Deed::LinkInPlace,
@@ -87,6 +90,12 @@ fn do_to(folder: &Path, deed: Deed, file: &str) {
                 .open(&path)?
                 .set_modified(time.unwrap_or_else(|_| SystemTime::now()))
         }),
+        Deed::WriteMapped => {
+            if path.is_file() && !path.is_symlink() {
+                write_mapped(&path);
+            }
+            Ok(())
+        }
         Deed::Remove => gone(),
         Deed::Replace => gone().and_then(|()| fs::write(&path, "other\n")),
         Deed::LinkInPlace => gone().and_then(|()| symlink("/dev/null", &path)),
@@ -248,6 +257,34 @@ fn what_is_written_in_the_moment_of_the_checkout_is_seen() {
         do_to(judge.path(), Deed::Overwrite, "a.txt");
         do_to(judge.path(), Deed::Overwrite, "one/b.txt");
         assert_eq!(rewritten(), ["one/b.txt"], "round {round}");
+    }
+}
+
+#[test]
+fn what_is_written_through_a_mapping_is_seen_and_not_what_git_writes_by_rules() {
+    let scene = Scene::new();
+    let root = scene.repository.checkout_root();
+    write(&root.join(".gitattributes"), "*.bat text eol=crlf\n");
+    write(&root.join("a.bat"), "one\ntwo\n");
+    write(&root.join("b.bat"), "one\ntwo\n");
+    scene.git(&["add", "."]);
+    scene.git(&["commit", "--quiet", "-m", "rules"]);
+    let scene = scene.anew();
+    let commit = scene.head();
+    let tree = scene.repository.tree_of(&commit).expect("a tree");
+    for round in 0..3 {
+        let mut judge = scene.pool.judge(&tree, &commit).expect("a checkout");
+        judge.check_out(&commit, &[]).expect("checked out");
+        let content = |file: &str| fs::read(judge.path().join(file)).expect("a file");
+        assert_eq!(content("a.txt"), b"one\ntwo\nthree\n", "round {round}");
+        assert_eq!(content("b.bat"), b"one\r\ntwo\r\n", "round {round}");
+        let rewritten = || judge.rewritten(&|_| true);
+        assert_eq!(rewritten(), Vec::<String>::new(), "round {round}");
+        write_mapped(&judge.path().join("a.txt"));
+        write_mapped(&judge.path().join("b.bat"));
+        let mut seen = rewritten();
+        seen.sort();
+        assert_eq!(seen, ["a.txt", "b.bat"], "round {round}");
     }
 }
 

@@ -19,7 +19,8 @@ fn is_untouched(worktree: &Worktree) -> bool {
 #[test]
 fn whatever_somebody_does_to_a_file_is_seen() {
     type Doing = fn(&Path);
-    let ways: [(&str, Doing); 7] = [
+    let ways: [(&str, Doing); 8] = [
+        ("other bytes through a mapping", write_mapped),
         ("other words, as long and as old", |file| {
             let before = std::fs::metadata(file)
                 .expect("a file")

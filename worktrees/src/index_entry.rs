@@ -1,0 +1,56 @@
+//! One entry of an index of git's: what it says, byte by byte (gitformat-index).
+
+use git2::Oid;
+
+/// Where an entry's mode, object and flags are; its path comes after the flags, of which there may be more.
+const MODE: usize = 24;
+const ID: usize = 40;
+const FLAGS: usize = 60;
+const PATH: usize = 62;
+/// The flag of an entry that has more flags, such as that it is left out of the folder.
+const EXTENDED: u16 = 0x4000;
+
+/// One entry of an index, in the form that git documents (gitformat-index).
+pub(crate) struct Entry<'a> {
+    /// The part of fixed length.
+    pub(crate) fixed: &'a [u8],
+    pub(crate) path: &'a [u8],
+    /// How long it is in all.
+    pub(crate) length: usize,
+}
+
+impl<'a> Entry<'a> {
+    pub(crate) fn first_of(bytes: &'a [u8]) -> Option<Self> {
+        let mut entry = Self {
+            fixed: bytes.get(..PATH)?,
+            path: &[],
+            length: 0,
+        };
+        let start = if entry.is_extended() { PATH + 2 } else { PATH };
+        let rest = bytes.get(start..)?;
+        let end = start + rest.iter().position(|&byte| byte == 0)?;
+        entry.path = &bytes[start..end];
+        // Filled up with zeroes to a multiple of eight, by one at the least.
+        entry.length = (end + 8) / 8 * 8;
+        Some(entry)
+    }
+
+    pub(crate) fn mode(&self) -> i32 {
+        number(self.fixed, MODE).cast_signed()
+    }
+
+    pub(crate) fn id(&self) -> Option<Oid> {
+        Oid::from_bytes(&self.fixed[ID..FLAGS]).ok()
+    }
+
+    pub(crate) fn is_extended(&self) -> bool {
+        u16::from_be_bytes([self.fixed[FLAGS], self.fixed[FLAGS + 1]]) & EXTENDED != 0
+    }
+}
+
+/// Returns the number at a position.
+pub(crate) fn number(bytes: &[u8], position: usize) -> u32 {
+    bytes[position..position + 4]
+        .iter()
+        .fold(0, |number, &byte| number << 8 | u32::from(byte))
+}
