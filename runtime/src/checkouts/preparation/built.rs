@@ -44,7 +44,7 @@ impl BuiltCaches {
         for cache in caches {
             copying.copy(&from, &to, cache)?;
         }
-        let manifest = Manifest::take(&to, caches, &PathPatterns::default());
+        let manifest = Manifest::take(&to, caches, &PathPatterns::default(), folder);
         let manifest = manifest.map_err(Error::file("read", folder))?;
         std::thread::sleep(manifest.unsettled(SystemTime::now()));
         let is_empty = manifest.places().next().is_none();

@@ -189,6 +189,11 @@ impl PreparedPlace {
         Folder::open(&self.folder).map_err(self.failed_to("open"))
     }
 
+    /// Returns the folder in which the checkout lies.
+    pub(super) fn beside(&self) -> &Path {
+        self.folder.parent().unwrap_or(&self.folder)
+    }
+
     /// Wraps what the system says about it.
     pub(super) fn failed_to(&self, action: &'static str) -> impl FnOnce(io::Error) -> Error {
         Error::file(action, &self.folder)

@@ -92,13 +92,10 @@ impl Copying<'_> {
     }
 
     fn copy_file(&self, from: &Folder, to: &Folder, name: &OsStr) -> io::Result<()> {
-        // Whatever took its place meanwhile is not waited for.
-        let reading = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let mut source = File::from(openat(from, name, reading, Mode::empty())?);
-        let metadata = source.metadata()?;
-        if !metadata.is_file() {
+        let Some((mut source, _)) = from.file(name)? else {
             return Ok(());
-        }
+        };
+        let metadata = source.metadata()?;
         let writing =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut copy = match openat(to, name, writing, Mode::from_raw_mode(0o600)) {
@@ -150,21 +147,45 @@ pub(super) fn link(folder: &Folder, name: &OsStr, target: &Path) -> io::Result<(
     }
 }
 
-/// Copies what there is in a file, and no holes: those of a short one may be longer than the disk.
+/// Copies what there is in a file, and no holes.
 #[cfg(target_os = "linux")]
 fn copy_data(source: &mut File, copy: &mut File, length: u64) -> io::Result<()> {
+    each_part(source, length, |start, part| {
+        seek(&*copy, SeekFrom::Start(start))?;
+        io::copy(part, copy).map(drop)
+    })?;
+    copy.set_len(length)
+}
+
+/// Gives out what there is in a file of some length, each part with where it begins, and no holes: those of a short one may
+/// be longer than the disk.
+#[cfg(target_os = "linux")]
+pub(super) fn each_part(
+    file: &File,
+    length: u64,
+    mut take: impl FnMut(u64, &mut dyn io::Read) -> io::Result<()>,
+) -> io::Result<()> {
     let mut end = 0;
     while end < length {
-        let start = match seek(&*source, SeekFrom::Data(end)) {
+        let start = match seek(file, SeekFrom::Data(end)) {
             Err(Errno::NXIO) => break,
             start => start?,
         };
-        end = seek(&*source, SeekFrom::Hole(start))?;
-        seek(&*source, SeekFrom::Start(start))?;
-        seek(&*copy, SeekFrom::Start(start))?;
-        io::copy(&mut (&*source).take(end - start), copy)?;
+        end = seek(file, SeekFrom::Hole(start))?;
+        seek(file, SeekFrom::Start(start))?;
+        let mut file = file;
+        take(start, &mut io::Read::by_ref(&mut file).take(end - start))?;
     }
-    copy.set_len(length)
+    Ok(())
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn each_part(
+    mut file: &File,
+    _length: u64,
+    mut take: impl FnMut(u64, &mut dyn io::Read) -> io::Result<()>,
+) -> io::Result<()> {
+    take(0, &mut file)
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -133,6 +133,15 @@ impl Folder {
         }
     }
 
+    /// Opens a file in this one for reading, and tells how long it is; `None` for whatever is no file.
+    pub(super) fn file(&self, name: &OsStr) -> io::Result<Option<(File, u64)>> {
+        // Whatever took its place meanwhile is not waited for.
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = File::from(openat(self, name, flags, Mode::empty())?);
+        let metadata = file.metadata()?;
+        Ok(metadata.is_file().then_some((file, metadata.len())))
+    }
+
     /// Returns the names of all that is in it.
     pub(super) fn names(&self) -> io::Result<Vec<OsString>> {
         let mut names = Vec::new();

@@ -1,7 +1,9 @@
 //! What was prepared in a checkout, so exactly that whoever touched any of it is seen.
 //!
-//! Every change of a file moves its `ctime`, which no program can set. Does not know what the files are for.
+//! Every change of a file moves its `ctime`, which no program can set; where the file system does not notice what is written
+//! through a mapping, as in memory, the files are read as well. Does not know what the files are for.
 
+use super::copying::each_part;
 use super::folder::{Folder, kind};
 use itertools::Itertools as _;
 use rustix::fs::{FileType, Mode, Stat, readlinkat};
@@ -12,6 +14,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
+use tm_untrusted::MappedWrites;
 use tm_worktrees::PathPatterns;
 
 /// So long after a change the clock of a file system may still show the time of that change.
@@ -28,8 +31,8 @@ pub(super) struct Manifest {
 /// One thing that was prepared.
 #[derive(Clone, Debug, Eq, PartialEq)]
 enum Node {
-    /// A file, or something that is neither folder nor link.
-    File(Facts),
+    /// A file, or something that is neither folder nor link; with what is in it, where the facts do not say all.
+    File(Facts, Option<Content>),
     /// A symbolic link, with where it leads.
     Link(Facts, CString),
     /// A folder. Its size and times say nothing, since what was added to it is removed again.
@@ -41,6 +44,9 @@ enum Node {
         children: BTreeMap<OsString, Self>,
     },
 }
+
+/// A digest of what is in a file.
+type Content = [u8; 32];
 
 /// What the system says of a file; times in nanoseconds since 1970.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -63,16 +69,21 @@ pub(super) struct Differences {
 }
 
 impl Manifest {
-    /// Writes down what is at these places, but for what `caches` covers.
+    /// Writes down what is at these places, but for what `caches` covers. What the file system notices is tried in `beside`.
     pub(super) fn take(
         folder: &Folder,
         places: &[PathBuf],
         caches: &PathPatterns,
+        beside: &Path,
     ) -> io::Result<Self> {
+        let reading = Reading {
+            caches,
+            mapped_writes: MappedWrites::of(beside),
+        };
         let mut roots = BTreeMap::new();
         for place in places {
             if let Some((parent, name)) = folder.parent_of(place)?
-                && let Some(node) = Node::read(&parent, name, place, caches)?
+                && let Some(node) = reading.node(&parent, name, place)?
             {
                 roots.insert(place.clone(), node);
             }
@@ -135,14 +146,15 @@ impl Manifest {
     }
 }
 
-impl Node {
-    fn read(
-        parent: &Folder,
-        name: &OsStr,
-        path: &Path,
-        caches: &PathPatterns,
-    ) -> io::Result<Option<Self>> {
-        if caches.covers(path) {
+/// How what is there is written down.
+struct Reading<'a> {
+    caches: &'a PathPatterns,
+    mapped_writes: MappedWrites,
+}
+
+impl Reading<'_> {
+    fn node(&self, parent: &Folder, name: &OsStr, path: &Path) -> io::Result<Option<Node>> {
+        if self.caches.covers(path) {
             return Ok(None);
         }
         parent.open_up(name, Mode::RUSR | Mode::XUSR)?;
@@ -150,37 +162,56 @@ impl Node {
             return Ok(None);
         };
         Ok(Some(match kind(&stat) {
-            FileType::Directory => Self::read_folder(&parent.child(name)?, &stat, path, caches)?,
+            FileType::Directory => self.folder(&parent.child(name)?, &stat, path)?,
             FileType::Symlink => {
-                Self::Link(Facts::of(&stat), readlinkat(parent, name, Vec::new())?)
+                Node::Link(Facts::of(&stat), readlinkat(parent, name, Vec::new())?)
             }
-            _ => Self::File(Facts::of(&stat)),
+            FileType::RegularFile if self.mapped_writes == MappedWrites::Unnoticed => {
+                Node::File(Facts::of(&stat), content(parent, name))
+            }
+            _ => Node::File(Facts::of(&stat), None),
         }))
     }
 
-    fn read_folder(
-        folder: &Folder,
-        stat: &Stat,
-        path: &Path,
-        caches: &PathPatterns,
-    ) -> io::Result<Self> {
+    fn folder(&self, folder: &Folder, stat: &Stat, path: &Path) -> io::Result<Node> {
         let mut children = BTreeMap::new();
         for name in folder.names()? {
-            if let Some(node) = Self::read(folder, &name, &path.join(&name), caches)? {
+            if let Some(node) = self.node(folder, &name, &path.join(&name))? {
                 children.insert(name, node);
             }
         }
-        Ok(Self::Folder {
+        Ok(Node::Folder {
             mode: Mode::from_raw_mode(stat.st_mode),
             inode: stat.st_ino,
             handed_down: folder.handed_down(),
             children,
         })
     }
+}
 
+/// Returns a digest of what is in a file; `None` where it can't be read, and so can't be mapped to be written either before
+/// its rights, and with them its times, have changed.
+fn content(parent: &Folder, name: &OsStr) -> Option<Content> {
+    let (file, length) = parent.file(name).ok()??;
+    let mut digest = Sha256::new();
+    let mut buffer = vec![0; 64 * 1024];
+    let take_in = |start: u64, part: &mut dyn io::Read| -> io::Result<()> {
+        digest.update(start.to_le_bytes());
+        loop {
+            match part.read(&mut buffer)? {
+                0 => return Ok(()),
+                read => digest.update(&buffer[..read]),
+            }
+        }
+    };
+    each_part(&file, length, take_in).ok()?;
+    Some(digest.finalize().into())
+}
+
+impl Node {
     fn newest(&self) -> Option<i128> {
         match self {
-            Self::File(facts) | Self::Link(facts, _) => Some(facts.changed),
+            Self::File(facts, _) | Self::Link(facts, _) => Some(facts.changed),
             Self::Folder { children, .. } => children.values().filter_map(Self::newest).max(),
         }
     }
@@ -189,7 +220,10 @@ impl Node {
         digest.update(name.as_bytes());
         digest.update(b"\0");
         match self {
-            Self::File(facts) => digest.update(facts.to_text()),
+            Self::File(facts, content) => {
+                digest.update(facts.to_text());
+                digest.update(content.as_ref().map_or(&[][..], |content| content));
+            }
             Self::Link(facts, target) => {
                 digest.update(facts.to_text());
                 digest.update(target.to_bytes_with_nul());
@@ -235,7 +269,9 @@ impl Comparison<'_> {
         let stat = parent.stat(name)?;
         let is_same = match (node, &stat) {
             (_, None) => false,
-            (Node::File(facts), Some(stat)) => *facts == Facts::of(stat),
+            (Node::File(facts, was), Some(stat)) => {
+                *facts == Facts::of(stat) && (was.is_none() || *was == content(parent, name))
+            }
             (Node::Link(facts, target), Some(stat)) => {
                 *facts == Facts::of(stat) && *target == readlinkat(parent, name, Vec::new())?
             }

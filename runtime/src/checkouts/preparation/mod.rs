@@ -364,8 +364,8 @@ impl Preparation {
         if self.snapshot.is_empty() && self.settings.setup.is_none() {
             return Ok(Manifest::default());
         }
-        let untracked = (place.untracked)()?;
-        let manifest = Manifest::take(&place.open()?, &untracked, &self.caches);
+        let (folder, untracked) = (place.open()?, (place.untracked)()?);
+        let manifest = Manifest::take(&folder, &untracked, &self.caches, place.beside());
         manifest.map_err(place.failed_to("read"))
     }
 }

@@ -216,7 +216,7 @@ fn manifest_of(files: &Path, record: &Record) -> Result<Manifest, Error> {
         return Ok(Manifest::default());
     }
     let places: Vec<PathBuf> = record.places().map(Path::to_owned).collect();
-    let manifest = Manifest::take(&open(files)?, &places, &PathPatterns::default());
+    let manifest = Manifest::take(&open(files)?, &places, &PathPatterns::default(), files);
     manifest.map_err(Error::file("read", files))
 }
 

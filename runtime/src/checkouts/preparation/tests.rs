@@ -25,7 +25,10 @@ struct Checkout {
 impl Scene {
     /// A repository that ignores `node_modules`, `.venv`, `.env` and `target`.
     fn new() -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
+        Self::in_folder(tempfile::tempdir().expect("a folder"))
+    }
+
+    fn in_folder(folder: TempDir) -> Self {
         let root = folder.path().join("user");
         write(
             &root.join(".gitignore"),
@@ -265,6 +268,28 @@ async fn a_file_with_the_size_and_the_time_that_it_had_is_seen() {
     });
     assert_eq!(again.await, Some(changed("node_modules/a/x")));
     assert_eq!(judge.text("node_modules/a/x"), "1\n");
+}
+
+#[tokio::test]
+async fn what_is_written_through_a_mapping_is_seen_in_memory_as_on_a_disk() {
+    let on_disk = tempfile::tempdir();
+    let in_memory = tempfile::tempdir_in("/dev/shm");
+    for folder in [on_disk, in_memory].into_iter().flatten() {
+        let scene = Scene::in_folder(folder);
+        let preparation = scene.begin(MAKE);
+        let mut judge = scene.checkout("w", Role::Judge);
+        let again = judge.after(&preparation, |judge| {
+            let path = judge.path("node_modules/a/x");
+            let file = File::options().read(true).write(true).open(path);
+            let mapping = vmap::MapMut::with_options().map(&file.expect("a file"));
+            let mut mapping = mapping.expect("mapped");
+            // Pages that were read before are noticed by nobody.
+            std::hint::black_box(mapping.to_vec());
+            mapping.fill(b'2');
+        });
+        assert_eq!(again.await, Some(changed("node_modules/a/x")));
+        assert_eq!(judge.text("node_modules/a/x"), "1\n");
+    }
 }
 
 /// As `setfacl --default --modify user::rw-,group::---,other::---` says it.
