@@ -11,6 +11,7 @@ mod detect;
 mod formats;
 mod frameworks;
 mod load_errors;
+mod matching;
 mod reached;
 mod reading;
 mod references;
@@ -25,6 +26,7 @@ pub use canary::{Canary, canary};
 pub use command::TestCommand;
 pub use detect::{DetectedTestCommand, detect_test_command};
 pub use frameworks::{Framework, framework_of};
+pub(crate) use matching::matching;
 pub use reached::{Closure, TreeFiles};
 pub use run::{TestPlace, run_tests};
 pub use runner::{RunnerFile, is_tool_settings, runner_file, runner_settings};
@@ -33,7 +35,7 @@ pub use told_by_hook::tells_of_failing_tests;
 
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 use tm_scheduler::{ResultFormat, TestOutcome};
 
 /// Returns the outcome of every test in an output; `None` when only an exit status could tell anything, or when the
@@ -71,32 +73,6 @@ fn name_in(path: &str) -> &str {
 /// Tells whether a project has a file of that name.
 pub(crate) fn has(root: &Path, name: &str) -> bool {
     root.join(name).exists()
-}
-
-/// So many files are read at the most.
-const MOST_FILES: usize = 5_000;
-
-/// Returns the files within a folder that a pattern matches, in order.
-pub(crate) fn matching(folder: &Path, pattern: &str) -> Vec<PathBuf> {
-    let stays_within = Path::new(pattern)
-        .components()
-        .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-    if !pattern.contains(['*', '?', '[']) {
-        return Some(folder.join(pattern))
-            .filter(|path| stays_within && path.is_file())
-            .into_iter()
-            .collect();
-    }
-    let root = glob::Pattern::escape(&folder.to_string_lossy());
-    glob::glob(&format!("{root}/{pattern}"))
-        .ok()
-        .filter(|_| stays_within)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter(|path| !path.is_dir())
-        .take(MOST_FILES)
-        .collect()
 }
 
 /// What a parser made of an output.

@@ -4,7 +4,9 @@
 
 use super::asking::{Expected, Report};
 use super::command::TestCommand;
-use super::{Parsed, formats, matching, reading};
+use super::matching::{Matches, matches};
+use super::{Parsed, formats, reading};
+use std::io;
 use std::path::{Path, PathBuf};
 use tm_scheduler::ResultFormat;
 
@@ -20,13 +22,17 @@ pub(super) struct SetAside {
 
 impl SetAside {
     /// Moves the files away that match the command's pattern.
-    pub(super) fn new(command: &TestCommand, worktree: &Path) -> std::io::Result<Self> {
+    pub(super) fn new(command: &TestCommand, worktree: &Path) -> io::Result<Self> {
         let mut set_aside = Self { files: Vec::new() };
-        for path in command
-            .results
-            .iter()
-            .flat_map(|pattern| results_in(worktree, pattern))
-        {
+        let Some(pattern) = &command.results else {
+            return Ok(set_aside);
+        };
+        let found = results_in(worktree, pattern);
+        if found.is_cut {
+            // What is not moved would count as a result of the run.
+            return Err(io::Error::other(too_much_for(pattern)));
+        }
+        for path in found.files {
             let aside = path.with_file_name(tm_untrusted::unguessable_name(".tm-before-"));
             std::fs::rename(&path, &aside)?;
             set_aside.files.push((path, aside));
@@ -49,9 +55,9 @@ impl SetAside {
 
 /// Returns the files that a pattern matches in a folder of the worktree itself: a link in the place of a folder leads to
 /// what tm sees and neither the agent nor the tests do.
-fn results_in(worktree: &Path, pattern: &str) -> Vec<PathBuf> {
+fn results_in(worktree: &Path, pattern: &str) -> Matches {
     let Ok(root) = worktree.canonicalize() else {
-        return Vec::new();
+        return Matches::default();
     };
     let is_its_own = |path: &PathBuf| {
         let folder = path.parent().unwrap_or(worktree);
@@ -61,9 +67,13 @@ fn results_in(worktree: &Path, pattern: &str) -> Vec<PathBuf> {
             real.is_ok_and(|real| real == root.join(within))
         })
     };
-    let mut files = matching(worktree, pattern);
-    files.retain(is_its_own);
-    files
+    let mut found = matches(worktree, pattern);
+    found.files.retain(is_its_own);
+    found
+}
+
+fn too_much_for(pattern: &str) -> String {
+    format!("there are too many files to look for `{pattern}` among them")
 }
 
 /// Where results may have been written.
@@ -103,8 +113,10 @@ pub(super) fn read(
 
 fn of_files(pattern: &str, formats: &[ResultFormat], worktree: &Path) -> Parsed {
     let (mut all, mut budget) = (Parsed::default(), FILE_BYTES);
-    let files = results_in(worktree, pattern);
-    if files.is_empty() {
+    let Matches { files, is_cut } = results_in(worktree, pattern);
+    if is_cut {
+        all.breaks(too_much_for(pattern));
+    } else if files.is_empty() {
         all.breaks(format!("the tests wrote no results to `{pattern}`"));
     }
     for file in &files {
@@ -188,7 +200,7 @@ mod tests {
             fs::File::create(folder.join("a.xml")).expect("a file");
         }
         std::os::unix::fs::symlink("../home", worktree.join("evil")).expect("a link");
-        let own = |pattern: &str| results_in(&worktree, pattern);
+        let own = |pattern: &str| results_in(&worktree, pattern).files;
         for pattern in ["*/*.xml", "./out/a.xml", "**/*.xml", "out/*"] {
             assert_eq!(own(pattern).len(), 1, "{pattern}");
             assert!(own(pattern)[0].ends_with("out/a.xml"), "{pattern}");

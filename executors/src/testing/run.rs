@@ -15,6 +15,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use tm_scheduler::{CommandEnd, Detail, TestOutcome, TestReport};
+use tokio::task::block_in_place;
 
 /// So much output is read at the most, from its beginning; results beyond that make the report broken.
 const OUTPUT_BYTES: u64 = 64 * 1024 * 1024;
@@ -52,7 +53,8 @@ pub async fn run_tests(
     // Nothing of before may write into the log, the results or the worktree any more.
     place.executor.end_abandoned().await?;
     // A log of an earlier, interrupted measurement must not be read as part of this one.
-    let prepared = tm_untrusted::remove(&log).and_then(|()| Prepared::new(command, place));
+    let prepared =
+        tm_untrusted::remove(&log).and_then(|()| block_in_place(|| Prepared::new(command, place)));
     let prepared = match prepared {
         Ok(prepared) => prepared,
         Err(error) => {
@@ -70,36 +72,68 @@ pub async fn run_tests(
         }
         Err(error) => CommandEnd::NotStarted(error.with_causes()),
     };
-    let (output, is_cut) = reading::beginning(&log, OUTPUT_BYTES).unwrap_or_default();
-    let written = Written {
-        worktree: place.worktree,
-        file: &prepared.file(),
-        output: &output,
+    // However long that takes, signals and limits of others are heard.
+    let ran = Ran {
+        command,
+        place,
+        prepared,
+        tree_command,
+        started,
     };
-    let mut parsed = results::read(command, &prepared.asked.expected, &written);
-    prepared.set_aside.put_back();
-    if let Some(parsed) = parsed.as_mut().filter(|_| is_cut) {
-        parsed.breaks("there is too much output");
+    Ok(block_in_place(|| ran.told(end)))
+}
+
+/// A run of the tests that has ended.
+struct Ran<'a> {
+    command: &'a TestCommand,
+    place: TestPlace<'a>,
+    prepared: Prepared,
+    tree_command: TreeCommand,
+    started: SystemTime,
+}
+
+impl Ran<'_> {
+    /// Reads what it left.
+    fn told(self, end: CommandEnd) -> TestReport {
+        let Self {
+            command,
+            place,
+            prepared,
+            tree_command,
+            started,
+        } = self;
+        let log = &tree_command.stdout;
+        let (output, is_cut) = reading::beginning(log, OUTPUT_BYTES).unwrap_or_default();
+        let written = Written {
+            worktree: place.worktree,
+            file: &prepared.file(),
+            output: &output,
+        };
+        let mut parsed = results::read(command, &prepared.asked.expected, &written);
+        prepared.set_aside.put_back();
+        if let Some(parsed) = parsed.as_mut().filter(|_| is_cut) {
+            parsed.breaks("there is too much output");
+        }
+        let mut report = report(end, parsed);
+        report.coverage = coverage::read(place.worktree, started);
+        report.output_tail = reading::end(log, TAIL_BYTES).unwrap_or_default();
+        let messages: Vec<&str> = report.messages.values().map(String::as_str).collect();
+        report.refused = place.executor.refused(&tree_command, &messages.join("\n"));
+        // Some frameworks say why a file can't be loaded in their results only.
+        let said = report
+            .messages
+            .values()
+            .fold(output, |said, message| said + "\n" + message);
+        let folders = folders(command, place.worktree);
+        report.load_errors = load_errors(&said, &folders);
+        report.mistakes = mistakes(&said, &folders);
+        report
+            .messages
+            .values_mut()
+            .for_each(|message| *message = tm_untrusted::clean(message));
+        without_place(&mut report, place.worktree);
+        report
     }
-    let mut report = report(end, parsed);
-    report.coverage = coverage::read(place.worktree, started);
-    report.output_tail = reading::end(&log, TAIL_BYTES).unwrap_or_default();
-    let messages: Vec<&str> = report.messages.values().map(String::as_str).collect();
-    report.refused = place.executor.refused(&tree_command, &messages.join("\n"));
-    // Some frameworks say why a file can't be loaded in their results only.
-    let said = report
-        .messages
-        .values()
-        .fold(output, |said, message| said + "\n" + message);
-    let folders = folders(command, place.worktree);
-    report.load_errors = load_errors(&said, &folders);
-    report.mistakes = mistakes(&said, &folders);
-    report
-        .messages
-        .values_mut()
-        .for_each(|message| *message = tm_untrusted::clean(message));
-    without_place(&mut report, place.worktree);
-    Ok(report)
 }
 
 /// Everything that one run of the tests has for itself.
@@ -248,7 +282,7 @@ mod tests {
 
     const LONG: Duration = Duration::from_mins(1);
 
-    #[tokio::test]
+    #[tokio::test(flavor = "multi_thread")]
     async fn tap_is_known_by_its_plan_and_read_test_by_test() {
         let report = run_here("echo 1..2; echo ok 1 - a; echo not ok 2 - b; exit 1", LONG).await;
         assert_eq!(
@@ -257,7 +291,7 @@ mod tests {
         );
     }
 
-    #[tokio::test]
+    #[tokio::test(flavor = "multi_thread")]
     async fn other_output_leaves_the_exit_status() {
         let report = run_here("echo fine; exit 3", LONG).await;
         assert_eq!(
@@ -267,19 +301,19 @@ mod tests {
         assert_eq!(report.output_tail, "fine\n");
     }
 
-    #[tokio::test]
+    #[tokio::test(flavor = "multi_thread")]
     async fn a_command_that_fails_without_a_failing_test_is_broken() {
         let report = run_here("echo 1..1; echo ok 1 - a; exit 1", LONG).await;
         assert!(report.broken.is_some());
     }
 
-    #[tokio::test]
+    #[tokio::test(flavor = "multi_thread")]
     async fn a_hanging_command_is_ended_with_all_that_it_started() {
         let report = run_here("sleep 1000 & sleep 1000", Duration::from_millis(200)).await;
         assert_eq!(report.end, CommandEnd::TimedOut);
     }
 
-    #[tokio::test]
+    #[tokio::test(flavor = "multi_thread")]
     #[cfg(target_os = "linux")]
     async fn tests_that_print_much_take_little_room_and_have_no_results() {
         // They end when some of it was given back, while they go on.
@@ -291,7 +325,7 @@ mod tests {
         assert!(report.output_tail.ends_with("the end\n"));
     }
 
-    #[tokio::test]
+    #[tokio::test(flavor = "multi_thread")]
     async fn variables_of_git_and_tm_do_not_reach_the_tests() {
         let report = run_here("env | grep -c '^GIT_' ; exit 0", LONG).await;
         assert_eq!(report.output_tail, "0\n");
