@@ -26,6 +26,7 @@ mod in_checkout;
 mod index_entry;
 mod indexed;
 mod left_locks;
+mod lengths;
 mod library;
 mod merge;
 mod merge_bases;

@@ -179,6 +179,12 @@ pub(crate) fn content(library: &git2::Repository, blob: Oid) -> Option<Vec<u8>> 
     (object.kind() == ObjectType::Blob).then(|| object.data().to_owned())
 }
 
+/// Returns how long an object is, as it says at its beginning.
+pub(crate) fn length(library: &git2::Repository, id: Oid) -> Option<u64> {
+    let (length, _) = library.odb().ok()?.read_header(id).ok()?;
+    u64::try_from(length).ok()
+}
+
 /// What a tree says, by name: the mode and the object.
 pub(crate) fn by_name(entries: &[Named]) -> BTreeMap<&[u8], (i32, Oid)> {
     entries
@@ -264,7 +270,7 @@ impl<'a> Fresh<'a> {
                 // Its commit is in another repository.
                 NESTED => {}
                 _ if !self.note(id) => {}
-                _ => content(&self.git, id).map(drop)?,
+                _ => self.object(id)?,
             }
         }
         Some(())

@@ -8,7 +8,7 @@
 
 use crate::checked_objects::CheckedObjects;
 use crate::files::{beginning, create_folder, link, replace};
-use crate::library::{Found, Fresh, Library, NESTED, content};
+use crate::library::{Found, Fresh, Library, NESTED, content, length};
 use crate::merge_bases::MergeBases;
 use crate::names::name_of;
 use crate::repository::own_objects::OwnObjects;
@@ -307,13 +307,22 @@ impl Reader {
         checked.read(&mut fresh, objects, id(of)?)
     }
 
-    /// Returns the content of a file, or the target of a link, in a tree.
-    pub(crate) fn file(&self, tree: &str, path: &[u8]) -> Option<Found<Vec<u8>>> {
+    /// Returns the content of a file, or the target of a link, in a tree; a longer one counts as not there.
+    pub(crate) fn file(&self, tree: &str, path: &[u8], most: u64) -> Option<Found<Vec<u8>>> {
         let mut library = self.library();
         match library.find(id(tree)?, path)? {
-            Found::Here(found) => content(&library.git, found).map(Found::Here),
-            Found::Nothing => Some(Found::Nothing),
+            Found::Here(found) if length(&library.git, found)? <= most => {
+                content(&library.git, found).map(Found::Here)
+            }
+            Found::Here(_) | Found::Nothing => Some(Found::Nothing),
         }
+    }
+
+    /// Returns how long objects are, as they say themselves.
+    pub(crate) fn lengths(&self, ids: &[String]) -> Option<Vec<u64>> {
+        let library = self.library();
+        let length = |named: &String| length(&library.git, id(named)?);
+        ids.iter().map(length).collect()
     }
 
     /// Tells whether a tree has anything at a path, a folder or a file.

@@ -11,6 +11,7 @@ mod ignored;
 mod judging;
 mod left;
 mod left_in_git;
+mod lengths;
 mod merged;
 mod nested;
 mod new_commit;

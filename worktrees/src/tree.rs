@@ -4,6 +4,7 @@ use crate::as_written::reading_every_file;
 use crate::files::copy_with_time;
 use crate::git::{Git, entry, fields, joined, pairs, path_of};
 use crate::indexed::listed_repositories;
+use crate::lengths::LONGEST_TEXT;
 use crate::library::{LINK, NESTED};
 use crate::names::{name_of, path_named};
 use crate::reader::Entry;
@@ -70,7 +71,8 @@ impl Repository {
         self.read_or(|reader| reader.differences(&from, &to), of_git)
     }
 
-    /// Returns the text of a file in a commit; `None` where there is none, or where it is no UTF-8.
+    /// Returns the text of a file in a commit; `None` where there is none, where it is no UTF-8, or where it
+    /// is longer than any that tm understands.
     ///
     /// # Errors
     /// There is no such commit.
@@ -98,7 +100,7 @@ impl Repository {
     /// # Errors
     /// There is no such tree.
     pub fn text_in_tree(&self, tree: &TreeId, path: &str) -> Result<Option<String>> {
-        let found = self.bytes_in_tree(tree, path)?;
+        let found = self.bytes_up_to(tree, path, LONGEST_TEXT)?;
         if found.is_none() && !self.has_tree(tree)? {
             return Err(Error::unknown(tree));
         }
@@ -115,6 +117,11 @@ impl Repository {
     /// # Errors
     /// git refused.
     pub fn bytes_in_tree(&self, tree: &TreeId, path: &str) -> Result<Option<Vec<u8>>> {
+        self.bytes_up_to(tree, path, u64::MAX)
+    }
+
+    /// As `bytes_in_tree`; what is longer counts as not there.
+    fn bytes_up_to(&self, tree: &TreeId, path: &str, most: u64) -> Result<Option<Vec<u8>>> {
         let path = path_named(path);
         let of_git = || {
             let place = path_of(&[tree.0.as_bytes(), b":", &path].concat());
@@ -122,7 +129,7 @@ impl Repository {
             Ok((answer.code == 0).then_some(answer.stdout))
         };
         self.read_or(
-            |reader| Some(reader.file(&tree.0, &path)?.here()),
+            |reader| Some(reader.file(&tree.0, &path, most)?.here()),
             || self.ask_or(|asked| asked.file(&tree.0, &path).map(Some), of_git),
         )
     }
@@ -248,19 +255,19 @@ impl Repository {
     /// Makes a tree in which all that these patterns cover is as it is in `from`; returns which paths differed.
     ///
     /// # Errors
-    /// There is no such tree or commit, or git refused.
+    /// There is no such tree or commit, what else differs is too long to be read (`NotTaken`), or git refused.
     pub fn without(
         &self,
         covered: &PathPatterns,
         tree: &TreeId,
         from: &CommitId,
     ) -> Result<(TreeId, Vec<PathBuf>)> {
-        let covered: Vec<PathBuf> = self
-            .differing(from, tree)?
-            .iter()
-            .map(|(path, _)| path_of(path))
-            .filter(|path| covered.covers(path))
-            .collect();
+        let differing = self.differing(from, tree)?.into_iter();
+        let (covered, others): (BTreeSet<_>, BTreeSet<_>) = differing
+            .map(|(path, _)| path)
+            .partition(|path| covered.covers(&path_of(path)));
+        self.assert_short(tree, &others)?;
+        let covered: Vec<PathBuf> = covered.iter().map(|path| path_of(path)).collect();
         Ok((self.with_paths_of(tree, &covered, from)?, covered))
     }
 

@@ -341,7 +341,18 @@ const CHANGED_OBJECTS: &[Change] = &[
             let path = this.folder.join("common/objects/11").join(id);
             fill(&path, &stored(b"blob 10737418240\0x"));
         },
-        "its objects have 107374",
+        "it has an object of 10737418240 bytes",
+    ),
+    (
+        "objects say that they are endless together",
+        |this| {
+            for number in 10..30 {
+                let id = format!("{number}{}", "1".repeat(36));
+                let path = this.folder.join("common/objects/11").join(id);
+                fill(&path, &stored(b"blob 268435456\0x"));
+            }
+        },
+        "its objects have 5368",
     ),
     (
         "a pack is endless",

@@ -1,0 +1,57 @@
+//! Makes sure that no file of work is longer than anybody could read: one of holes takes no disk, and packs to nothing.
+//!
+//! Lengths are those that objects are said to have at their beginnings. So nothing is read before it is known to be short.
+
+use crate::git::path_of;
+use crate::library::NESTED;
+use crate::{Error, Repository, Result, TreeId};
+use std::collections::BTreeSet;
+
+const MEBIBYTE: u64 = 1024 * 1024;
+/// A file that is new, or has changed, is no longer than this: objects are read as a whole.
+pub(crate) const LONGEST_FILE: u64 = 256 * MEBIBYTE;
+/// All of them together are no longer: each is read several times.
+const LONGEST_TOGETHER: u64 = 4 * 1024 * MEBIBYTE;
+/// A text that tm itself understands, such as a manifest, is no longer.
+pub(crate) const LONGEST_TEXT: u64 = 16 * MEBIBYTE;
+
+impl Repository {
+    /// Makes sure that these files of a tree are short enough to be read.
+    ///
+    /// # Errors
+    /// They are not (`NotTaken`), or git refused.
+    pub(crate) fn assert_short(&self, tree: &TreeId, paths: &BTreeSet<Vec<u8>>) -> Result<()> {
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let is_wanted = |mode, path: &[u8]| mode != NESTED && paths.contains(path);
+        let files = self.files(tree, &is_wanted)?;
+        let ids: Vec<String> = files.iter().map(|file| file.id.clone()).collect();
+        let lengths = self.read_or(|reader| reader.lengths(&ids), || self.lengths_by_git(&ids))?;
+        for (file, length) in files.iter().zip(&lengths) {
+            if *length > LONGEST_FILE {
+                let path = path_of(&file.path);
+                let what = format!("`{}` has", path.display());
+                return Err(too_long(&what, *length, LONGEST_FILE));
+            }
+        }
+        let all = lengths.iter().sum();
+        if all > LONGEST_TOGETHER {
+            return Err(too_long("its files have", all, LONGEST_TOGETHER));
+        }
+        Ok(())
+    }
+
+    fn lengths_by_git(&self, ids: &[String]) -> Result<Vec<u64>> {
+        let git = self.git_on_objects("cat-file --batch-check=%(objectsize)");
+        let said = git.input(ids.join("\n") + "\n").lines()?;
+        // What is missing is told by whoever reads it.
+        Ok(said.iter().map(|said| said.parse().unwrap_or(0)).collect())
+    }
+}
+
+fn too_long(what: &str, length: u64, most: u64) -> Error {
+    Error::NotTaken(format!(
+        "{what} {length} bytes, and {most} is the most that is taken: leave out what is made again, or keep it in Git LFS"
+    ))
+}
