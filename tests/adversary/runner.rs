@@ -58,6 +58,18 @@ END"#,
     )
         .in_a_project("mv t/old.t t/0old.t")
         .refused_as(&["tests-tampered/results-not-from-tests"]);
+    tests_that_the_code_rewrites_through_a_mapping_are_seen: green(
+        r#"cat > bin/old <<'END'
+[ ! -e t/1.t ] || python3 -c 'import mmap
+with open("t/1.t", "r+b") as file, mmap.mmap(file.fileno(), 0) as mapping:
+    text = mapping[:]
+    mapping[:] = text.replace(b"\"1\" ", b"\"9\" ")'
+echo old
+END
+echo 'echo 9' > bin/1"#,
+    )
+        .in_a_project("mv t/old.t t/0old.t")
+        .refused_as(&["tests-tampered/results-not-from-tests"]);
     what_the_runner_sources_and_the_code_rewrites_while_it_runs_is_seen: green(
         r#"cat > bin/old <<'END'
 [ ! -e t/1.t ] || {
