@@ -27,7 +27,21 @@ pub(crate) type Watched = BTreeMap<String, u64>;
 
 /// The configuration that was listed last, and the files that it came from as they were then.
 #[derive(Debug, Default)]
-pub(crate) struct ListedSettings(Option<(BTreeMap<PathBuf, FileState>, Settings)>);
+pub(crate) struct ListedSettings(Option<(BTreeMap<PathBuf, Seen>, Settings)>);
+
+/// What a file was: its state, and a digest of what it held, which no state tells of where it was written through a mapping.
+type Seen = (FileState, Option<u64>);
+
+fn seen(path: &Path) -> Seen {
+    let content = tm_untrusted::read_own(path, MOST_BYTES as u64);
+    (state_of(path), content.ok().map(|bytes| hash_of(&bytes)))
+}
+
+fn hash_of(bytes: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    bytes.hash(&mut hasher);
+    hasher.finish()
+}
 
 impl Repository {
     /// Looks at everything that is watched.
@@ -84,7 +98,7 @@ impl Repository {
     fn live_settings(&self) -> Result<Settings> {
         let mut listed = self.listed.lock();
         if let Some((files, settings)) = &listed.0
-            && files.iter().all(|(path, state)| state_of(path) == *state)
+            && files.iter().all(|(path, before)| seen(path) == *before)
         {
             return Ok(settings.clone());
         }
@@ -108,7 +122,7 @@ impl Repository {
         ];
         let files = named
             .chain(usual.into_iter().flatten())
-            .map(|path| (path.clone(), state_of(&path)))
+            .map(|path| (path.clone(), seen(&path)))
             .collect();
         let settings = Settings::of(self.git_as_user("config"))?;
         listed.0 = Some((files, settings.clone()));

@@ -249,6 +249,19 @@ fn what_changes_in_gits_settings_hooks_and_rules_is_named() {
 }
 
 #[test]
+fn settings_that_are_written_through_a_mapping_are_read_anew() {
+    let scene = Scene::new();
+    let run = scene.pool.repository();
+    let take = || CheckoutSnapshot::of_settings(run).expect("a snapshot");
+    let before = take();
+    assert_eq!(before.changes(&take(), run), CheckoutChanges::default());
+    write_mapped(&scene.folder.path().join("checkout/.git/config"));
+    let changes = before.changes(&take(), run).settings;
+    let gone = "git's settings: user.name (gone)".to_owned();
+    assert!(changes.contains(&gone), "{changes:?}");
+}
+
+#[test]
 fn a_folder_that_was_exchanged_for_another_one_is_never_touched() {
     let scene = Scene::new();
     let worktree = scene.check_out("tm/1", &scene.head());
