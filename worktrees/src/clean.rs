@@ -95,10 +95,14 @@ struct Cleaned {
 impl Walk<'_> {
     /// Cleans folders of which none is within another one.
     fn level(&self, folders: &[PathBuf]) -> Result<Cleaned> {
+        // What the system says of processors costs it more than a folder, so that is asked last.
+        if folders.len() < FOLDERS_FOR_THREADS {
+            return self.folders(folders);
+        }
         let threads = std::thread::available_parallelism()
             .map_or(1, usize::from)
             .min(MOST_THREADS);
-        if folders.len() < FOLDERS_FOR_THREADS || threads == 1 {
+        if threads == 1 {
             return self.folders(folders);
         }
         std::thread::scope(|scope| {
