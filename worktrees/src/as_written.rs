@@ -8,6 +8,7 @@ use crate::index_entry::{Entry, number};
 use crate::library::LINK;
 use crate::{OrFailedTo as _, Result};
 use git2::{ObjectType, Oid};
+use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, utimensat};
 use std::fs::Metadata;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
@@ -66,6 +67,16 @@ impl AsWritten {
     /// Returns the object that was written.
     pub(crate) const fn id(&self) -> Oid {
         self.id
+    }
+
+    /// Has its times tell all of it: nobody has opened it since it was compared.
+    pub(crate) const fn is_known_by_its_times(&mut self) {
+        self.mapped_writes = MappedWrites::Stamped;
+    }
+
+    /// Tells whether its times may say nothing.
+    pub(crate) fn is_to_be_read(&self) -> bool {
+        self.mapped_writes == MappedWrites::Unnoticed
     }
 
     /// Tells whether a file, of which the system says this, is what was written.
@@ -166,6 +177,19 @@ pub(crate) fn reading_every_file<T>(
         replace_time(index, before).or_failed_to("look at", index)?;
     }
     compared
+}
+
+/// Has a file look written now.
+pub(crate) fn touch(path: &Path) -> io::Result<()> {
+    let now = Timespec {
+        tv_sec: 0,
+        tv_nsec: UTIME_NOW,
+    };
+    let times = Timestamps {
+        last_access: now,
+        last_modification: now,
+    };
+    Ok(utimensat(CWD, path, &times, AtFlags::SYMLINK_NOFOLLOW)?)
 }
 
 /// Sets the time of a file, and returns the one before.

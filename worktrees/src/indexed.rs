@@ -106,6 +106,18 @@ impl Known {
             .insert(name.into(), indexed);
     }
 
+    /// Returns the files of which nobody knows but by reading them that they are what they were, by path.
+    pub(crate) fn files_to_read(&self) -> impl Iterator<Item = (PathBuf, AsWritten)> {
+        self.folders.iter().flat_map(|(folder, files)| {
+            files.iter().filter_map(|(name, file)| match file {
+                Indexed::File(Some(written)) if written.is_to_be_read() => {
+                    Some((Path::new(folder).join(Path::new(name)), *written))
+                }
+                Indexed::File(_) | Indexed::Repository => None,
+            })
+        })
+    }
+
     /// Tells whether there are repositories within.
     pub(crate) fn has_repositories(&self) -> bool {
         let mut all = self.folders.values().flat_map(HashMap::values);

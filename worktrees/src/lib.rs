@@ -36,6 +36,8 @@ mod names;
 mod nested;
 mod new_commit;
 mod objects;
+#[cfg_attr(not(target_os = "linux"), path = "no_opened.rs")]
+mod opened;
 mod owned;
 mod patterns;
 mod pause;

@@ -176,6 +176,7 @@ impl OwnedFolder {
             .chain(kept.iter().cloned())
             .collect();
         let files = clean(&self.path, &known, &all_kept, OtherFiles::Removed)?;
+        self.own_git().opened.compared(&self.path, &known);
         self.assert_git_may_write_in(kept, &tree)?;
         if files != KnownFiles::AsIndexed || held != Some(&tree) {
             self.repository
@@ -244,8 +245,17 @@ impl OwnedFolder {
         }
         // One whose ids are of a kind that the library does not read is git's to list.
         let of_git = || Known::list(self.git("ls-files --stage -z").reading());
-        self.repository
-            .read_or(|_| Known::read(&index, self.mapped_writes()), of_git)
+        self.repository.read_or(|_| self.known_by(&index), of_git)
+    }
+
+    /// Returns what an index of tm's own knows, as far as tm reads it itself.
+    pub(crate) fn known_by(&self, index: &Path) -> Option<Known> {
+        let mapped_writes = self.mapped_writes();
+        let mut known = Known::read(index, mapped_writes)?;
+        if mapped_writes == MappedWrites::Unnoticed {
+            self.own_git().opened.vouch_for(&self.path, &mut known);
+        }
+        Some(known)
     }
 
     /// Removes what is in the folder and not in the index, but for what is kept.

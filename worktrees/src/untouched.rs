@@ -34,10 +34,7 @@ impl OwnedFolder {
     /// Tells for certain that a folder holds what an index of tm's own says and nothing else, but for what is kept. Where
     /// there are repositories within, only git can tell.
     pub(crate) fn is_untouched(&self, index: &Path) -> bool {
-        let known = || {
-            self.repository
-                .read(|_| Known::read(index, self.mapped_writes()))
-        };
+        let known = || self.repository.read(|_| self.known_by(index));
         known().is_some_and(|known| {
             let beside = || self.beside(&known, &is_as_written).ok();
             !known.has_repositories() && beside() == Some(Beside::AllAsIndexed)
@@ -46,9 +43,7 @@ impl OwnedFolder {
 
     /// Tells for certain that there is nothing in the folder that tm's index does not know, but for what is kept.
     pub(crate) fn has_nothing_unknown(&self) -> bool {
-        let known = self
-            .repository
-            .read(|_| Known::read(&self.index_file(), self.mapped_writes()));
+        let known = self.repository.read(|_| self.known_by(&self.index_file()));
         let beside = known.and_then(|known| self.beside(&known, &|_, _| Ok(false)).ok());
         beside.is_some_and(|beside| beside != Beside::Unknown)
     }

@@ -2,7 +2,7 @@
 //! index are read with care.
 
 use super::{OwnedFolder, SHORT};
-use crate::as_written::reading_every_file;
+use crate::as_written::{Found, reading_every_file, touch};
 use crate::files::{beginning, copy_with_time, replace};
 use crate::git::{Git, GitPlace, LONGEST_OF_WORK, is_object_id, joined};
 use crate::indexed::{INDEX_BYTES, Indexed, Known, folders, listed_repositories, repositories};
@@ -13,6 +13,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tm_scheduler::CommitId;
+use tm_untrusted::MappedWrites;
 
 /// A log of git's is no longer than this.
 pub(crate) const LOG_BYTES: usize = 4 * 1024 * 1024;
@@ -261,7 +262,7 @@ impl OwnedFolder {
             let call = git("update-index").arg(how);
             call.args(["-z", "--stdin"]).input(joined(paths)).done()
         };
-        let take = || reading_every_file(index, self.mapped_writes(), take);
+        let take = || self.seeing_all_that_was_written(index, take);
         let before = all()?;
         if before.is_empty() {
             return take();
@@ -279,6 +280,31 @@ impl OwnedFolder {
         let taken = take();
         update("--no-skip-worktree", &within)?;
         taken
+    }
+
+    /// Does something in which git compares the files here with an index, which it does by their times: those that were
+    /// written through a mapping, which leaves them, get others first.
+    fn seeing_all_that_was_written<T>(
+        &self,
+        index: &Path,
+        compare: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        if self.mapped_writes() == MappedWrites::Stamped {
+            return compare();
+        }
+        let read = || self.known_by(index);
+        let is_at_work = index != self.index_file();
+        let Some(known) = self.repository.read(|_| read()).filter(|_| !is_at_work) else {
+            return reading_every_file(index, MappedWrites::Unnoticed, compare);
+        };
+        for (path, written) in known.files_to_read() {
+            let path = self.path.join(path);
+            let found = path.symlink_metadata();
+            if found.is_ok_and(|says| written.found_at(&path, &says) == Found::OtherContent) {
+                touch(&path).or_failed_to("look at", path)?;
+            }
+        }
+        compare()
     }
 
     /// Whether a path leads through a link, where git knows nothing.

@@ -9,6 +9,7 @@ use crate::asked::AskedGit;
 use crate::clean::remove_if_there;
 use crate::files::{Identity, beginning, create_folder, link, replace};
 use crate::left_locks::remove_abandoned_locks;
+use crate::opened::OpenedFiles;
 use crate::quiet::LastStatus;
 use crate::reader::{HEAD_BYTES, Reader};
 use crate::reference_updates::ReferenceUpdates;
@@ -70,6 +71,8 @@ pub(crate) struct OwnGit {
     pub(crate) asked: AskedGit,
     /// The gits that move references.
     pub(crate) reference_updates: ReferenceUpdates,
+    /// The files of worktrees that somebody has opened.
+    pub(crate) opened: OpenedFiles,
     /// The objects that the run makes; `None` where they are written into the repository.
     pub(crate) objects: Option<OwnObjects>,
 }
@@ -94,6 +97,7 @@ impl OwnGit {
             last_status: Mutex::default(),
             asked: AskedGit::default(),
             reference_updates: ReferenceUpdates::default(),
+            opened: OpenedFiles::default(),
             objects: None,
         };
         let common = own.common();

@@ -1,0 +1,229 @@
+//! The kernel's word on which files in folders of tm's own somebody has opened: only such a one can have been written through
+//! a mapping. Asked for where the times of files do not tell of that.
+
+use crate::indexed::{Indexed, Known};
+use parking_lot::Mutex;
+use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
+use rustix::io::Errno;
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+/// What is told of a folder: whoever opens one of its files, by whatever way.
+const OPENED: WatchFlags = WatchFlags::OPEN
+    .union(WatchFlags::ONLYDIR)
+    .union(WatchFlags::DONT_FOLLOW);
+/// So much is read of the queue at once, in bytes.
+const BUFFER: usize = 16 * 1024;
+
+/// Which files were opened since they were compared with what an index says of them.
+#[derive(Debug, Default)]
+pub(crate) struct OpenedFiles(Mutex<Option<Told>>);
+
+/// What the kernel tells.
+#[derive(Debug)]
+struct Told {
+    inotify: OwnedFd,
+    /// The kernel's numbers of the folders, by path: a folder that came in the place of another one has another number.
+    numbers: HashMap<PathBuf, i32>,
+    folders: HashMap<i32, ToldFolder>,
+}
+
+#[derive(Debug, Default)]
+struct ToldFolder {
+    /// Whether its files were all compared since the kernel tells of it.
+    is_compared: bool,
+    /// Those that were opened after that.
+    opened: HashSet<Box<OsStr>>,
+}
+
+impl OpenedFiles {
+    /// Has the files in a checkout count as known by their times that nobody has opened since they were compared.
+    pub(crate) fn vouch_for(&self, root: &Path, known: &mut Known) {
+        let mut told = self.0.lock();
+        if told.is_none() {
+            *told = Told::begin();
+        }
+        // Without the kernel's word all of them are read.
+        let Some(told) = &mut *told else { return };
+        let numbers: Vec<_> = known
+            .folders
+            .keys()
+            .map(|folder| told.listen(root.join(Path::new(folder))))
+            .collect();
+        told.hear();
+        for (files, number) in known.folders.values_mut().zip(numbers) {
+            let folder = number.and_then(|number| told.folders.get(&number));
+            let Some(folder) = folder.filter(|folder| folder.is_compared) else {
+                continue;
+            };
+            for (name, file) in files {
+                if let Indexed::File(Some(written)) = file
+                    && !folder.opened.contains(name)
+                {
+                    written.is_known_by_its_times();
+                }
+            }
+        }
+    }
+
+    /// Says that every file there is in these folders of a checkout was compared with the index, or is gone, and that nobody
+    /// was at work there meanwhile.
+    pub(crate) fn compared(&self, root: &Path, known: &Known) {
+        let mut told = self.0.lock();
+        let Some(told) = &mut *told else { return };
+        told.hear();
+        for folder in known.folders.keys() {
+            let number = told.numbers.get(&root.join(Path::new(folder)));
+            if let Some(folder) = number.and_then(|number| told.folders.get_mut(number)) {
+                folder.is_compared = true;
+                folder.opened.clear();
+            }
+        }
+    }
+}
+
+impl Told {
+    fn begin() -> Option<Self> {
+        let inotify = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok()?;
+        Some(Self {
+            inotify,
+            numbers: HashMap::new(),
+            folders: HashMap::new(),
+        })
+    }
+
+    /// Has the kernel tell of a folder; returns the number that it has, `None` where nothing is told.
+    fn listen(&mut self, path: PathBuf) -> Option<i32> {
+        let number = inotify::add_watch(&self.inotify, &path, OPENED).ok();
+        let before = match number {
+            Some(number) => self.numbers.insert(path, number),
+            None => self.numbers.remove(&path),
+        };
+        if before != number {
+            before.map(|before| self.folders.remove(&before));
+            number.map(|number| self.folders.insert(number, ToldFolder::default()));
+        }
+        number
+    }
+
+    /// Takes note of what was told since.
+    fn hear(&mut self) {
+        let mut buffer = [MaybeUninit::uninit(); BUFFER];
+        let mut reader = Reader::new(&self.inotify, &mut buffer);
+        loop {
+            let event = match reader.next() {
+                Ok(event) => event,
+                Err(Errno::INTR) => continue,
+                Err(Errno::AGAIN) => return,
+                Err(_) => return self.folders.clear(),
+            };
+            if event.events().contains(ReadFlags::QUEUE_OVERFLOW) {
+                // Some were not told of.
+                self.folders
+                    .values_mut()
+                    .for_each(|folder| folder.is_compared = false);
+            } else if event.events().contains(ReadFlags::IGNORED) {
+                self.folders.remove(&event.wd());
+            } else if let Some(name) = event.file_name()
+                && let Some(folder) = self.folders.get_mut(&event.wd())
+            {
+                folder
+                    .opened
+                    .insert(OsStr::from_bytes(name.to_bytes()).into());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::replace;
+    use tm_untrusted::MappedWrites;
+
+    /// An index that knows `a/one` and `a/two`, each as it was long ago.
+    fn index(root: &Path) -> PathBuf {
+        let index = root.join("index");
+        let mut bytes = [&b"DIRC"[..], &2_u32.to_be_bytes(), &2_u32.to_be_bytes()].concat();
+        for name in ["a/one", "a/two"] {
+            let mut entry = vec![0; 62];
+            entry[24..28].copy_from_slice(&0o100_644_u32.to_be_bytes());
+            entry.extend_from_slice(name.as_bytes());
+            entry.resize((entry.len() + 8) / 8 * 8, 0);
+            bytes.extend(entry);
+        }
+        bytes.extend([0; 20]);
+        replace(&index, &bytes).expect("written");
+        index
+    }
+
+    #[test]
+    fn a_file_is_known_by_its_times_from_when_it_was_compared_until_somebody_opens_it() {
+        let root = tempfile::tempdir().expect("a folder");
+        let folder = root.path().join("a");
+        std::fs::create_dir(&folder).expect("made");
+        for name in ["one", "two"] {
+            replace(&folder.join(name), b"").expect("written");
+        }
+        let (opened, index) = (OpenedFiles::default(), index(root.path()));
+        let known = || {
+            let mut known = Known::read(&index, MappedWrites::Unnoticed).expect("an index");
+            opened.vouch_for(root.path(), &mut known);
+            known
+        };
+        let to_read = || {
+            let mut names: Vec<_> = known().files_to_read().map(|(path, _)| path).collect();
+            names.sort();
+            names
+        };
+        let both = ["a/one", "a/two"].map(PathBuf::from);
+        assert_eq!(to_read(), both, "nobody has compared them");
+        opened.compared(root.path(), &known());
+        assert_eq!(to_read(), [PathBuf::new(); 0]);
+        drop(std::fs::File::open(folder.join("two")).expect("opened"));
+        assert_eq!(to_read(), both[1..]);
+        assert_eq!(to_read(), both[1..], "that is not forgotten");
+        opened.compared(root.path(), &known());
+        assert_eq!(to_read(), [PathBuf::new(); 0]);
+        // By another way, through a folder that has another name by then.
+        let elsewhere = root.path().join("b");
+        std::fs::rename(&folder, &elsewhere).expect("moved");
+        drop(std::fs::File::open(elsewhere.join("one")).expect("opened"));
+        std::fs::rename(&elsewhere, &folder).expect("moved back");
+        assert_eq!(to_read(), both[..1]);
+        opened.compared(root.path(), &known());
+        // Another folder in its place.
+        std::fs::rename(&folder, &elsewhere).expect("moved");
+        std::fs::create_dir(&folder).expect("made");
+        assert_eq!(to_read(), both);
+    }
+
+    #[test]
+    fn where_not_all_is_told_all_are_read() {
+        let root = tempfile::tempdir().expect("a folder");
+        let folder = root.path().join("a");
+        std::fs::create_dir(&folder).expect("made");
+        replace(&folder.join("one"), b"").expect("written");
+        let (opened, index) = (OpenedFiles::default(), index(root.path()));
+        let known = || {
+            let mut known = Known::read(&index, MappedWrites::Unnoticed).expect("an index");
+            opened.vouch_for(root.path(), &mut known);
+            known
+        };
+        opened.compared(root.path(), &known());
+        assert_eq!(known().files_to_read().count(), 0);
+        let most = std::fs::read_to_string("/proc/sys/fs/inotify/max_queued_events");
+        let most: usize = most.expect("a bound").trim().parse().expect("a number");
+        let names = ["one", "other"].map(|name| folder.join(name));
+        replace(&names[1], b"").expect("written");
+        // Two that are alike, one after the other, are told of once.
+        for name in names.iter().cycle().take(most + 2) {
+            drop(std::fs::File::open(name).expect("opened"));
+        }
+        assert_eq!(known().files_to_read().count(), 2);
+    }
+}
