@@ -6,6 +6,7 @@
 use super::ownership::{Leader, Own, Reading, Scene, Tree};
 use super::system::LooksAtAll;
 use super::table::{Process, ProcessTable};
+use super::trees_by_mark::variables_of;
 use super::{ProcessIdentity, observer, signal, system};
 use crate::SharedLook;
 use parking_lot::{Condvar, Mutex, MutexGuard};
@@ -36,6 +37,12 @@ impl Registry {
     /// Tells whether there is a tree whose processes can leave it, so that somebody has to see where they go.
     fn has_some_to_observe(&self) -> bool {
         self.trees.values().any(|tree| !tree.is_apart)
+    }
+
+    /// Returns the marks of all trees.
+    fn marks(&self) -> BTreeSet<&[u8]> {
+        let marks = self.trees.values().flat_map(|tree| tree.env_markers.iter());
+        marks.map(String::as_bytes).collect()
     }
 
     /// Tells whether an orphan is another tree's, and not this one's: by its stamp, or else by its variables.
@@ -275,9 +282,10 @@ fn of_nobody_else(
     let is_of_another = |orphan: &Process| {
         let environment =
             system::environment(orphan.identity.pid, Instant::now()).unwrap_or_default();
-        let variables = environment.split(|&byte| byte == 0).collect();
         let stamp = system::most_locks(orphan.identity.pid);
         let registry = registry();
+        let marks = registry.marks();
+        let variables = variables_of(&environment, |variable| marks.contains(variable));
         let tree = registry.trees.get(&id);
         tree.is_some_and(|tree| registry.is_of_another(tree, stamp, &variables))
     };

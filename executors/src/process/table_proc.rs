@@ -49,6 +49,12 @@ struct SeenProcess {
 const BETWEEN_READS: Duration = Duration::from_millis(1);
 /// Bytes that the environment of most processes has room in.
 const FIRST_ROOM: usize = 16 * 1024;
+/// A program is given no more than this where nobody has raised the limit of the stack, a quarter of which that is. A process
+/// can say itself where its environment lies, and so that it is as large as its memory.
+const LONGEST_ENVIRONMENT: usize = 2 * 1024 * 1024;
+/// So much of a command line says what runs.
+const LONGEST_LINE: usize = 16 * 1024;
+const MOST_WORDS: usize = 500;
 /// So often a process is read before it is believed to stay as it is.
 const READS: u32 = 2;
 /// After so many looks everything is read anew, whatever the system's numbers of folders are worth.
@@ -100,14 +106,30 @@ pub(super) fn process(pid: u32) -> Option<Process> {
     parse_stat(pid, &fs::read(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// Returns the words of each process's command line.
-pub(super) fn command_lines() -> Vec<(u32, Vec<String>)> {
+/// Returns the first words of each process's command line.
+pub(super) fn command_lines() -> impl Iterator<Item = (u32, Vec<String>)> {
     let command_line = |pid: u32| {
         let text = |word| String::from_utf8_lossy(word).into_owned();
-        let words = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
-        Some((pid, words.split(|&byte| byte == 0).map(text).collect()))
+        let words = read_up_to(&format!("/proc/{pid}/cmdline"), LONGEST_LINE)?;
+        let words = words.split(|&byte| byte == 0).take(MOST_WORDS);
+        Some((pid, words.map(text).collect()))
     };
-    pids().filter_map(command_line).collect()
+    pids().filter_map(command_line)
+}
+
+/// Reads the beginning of a file in one call: of one that is read in several, the rest is missing when the process becomes
+/// another program between two of them.
+fn read_up_to(path: &str, most: usize) -> Option<Vec<u8>> {
+    let file = fs::File::open(path).ok()?;
+    let mut bytes = vec![0; FIRST_ROOM.min(most)];
+    loop {
+        let length = file.read_at(&mut bytes, 0).ok()?;
+        if length < bytes.len() || length == most {
+            bytes.truncate(length);
+            return Some(bytes);
+        }
+        bytes.resize((bytes.len() * 4).min(most), 0);
+    }
 }
 
 /// Returns where a process works; `None` for somebody else's process.
@@ -149,19 +171,8 @@ pub(super) fn environment(pid: u32, until: Instant) -> Option<Vec<u8>> {
     }
 }
 
-/// Reads the environment in one call: of one that is read in several, the rest is missing when the process becomes another
-/// program between two of them.
 fn environment_now(pid: u32) -> Option<Vec<u8>> {
-    let file = fs::File::open(format!("/proc/{pid}/environ")).ok()?;
-    let mut environment = vec![0; FIRST_ROOM];
-    loop {
-        let length = file.read_at(&mut environment, 0).ok()?;
-        if length < environment.len() {
-            environment.truncate(length);
-            return Some(environment);
-        }
-        environment.resize(environment.len() * 4, 0);
-    }
+    read_up_to(&format!("/proc/{pid}/environ"), LONGEST_ENVIRONMENT)
 }
 
 /// What a process has in memory.
@@ -255,6 +266,21 @@ mod tests {
             }
         );
         assert!(process.is_running());
+    }
+
+    #[test]
+    fn of_what_a_process_says_of_itself_no_more_is_read_than_may_be() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        file.as_file().set_len(1 << 40).unwrap();
+        let path = file.path().to_str().unwrap();
+        let length = |most| read_up_to(path, most).unwrap().len();
+        assert_eq!(
+            [10, FIRST_ROOM, LONGEST_ENVIRONMENT].map(length),
+            [10, FIRST_ROOM, LONGEST_ENVIRONMENT]
+        );
+        file.as_file().set_len(20_000).unwrap();
+        assert_eq!(length(LONGEST_ENVIRONMENT), 20_000);
+        assert_eq!(read_up_to("/nowhere/at/all", 10), None);
     }
 
     #[test]

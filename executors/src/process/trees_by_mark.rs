@@ -26,8 +26,18 @@ impl Stamps {
     }
 }
 
+/// Returns the variables of an environment that are marks of trees: others, which may be millions, are nobody's.
+pub(super) fn variables_of<'e>(
+    environment: &'e [u8],
+    is_mark: impl Fn(&[u8]) -> bool,
+) -> BTreeSet<&'e [u8]> {
+    let variables = environment.split(|&byte| byte == 0);
+    variables.filter(|variable| is_mark(variable)).collect()
+}
+
 /// The trees by one mark of each, the one that the fewest trees share.
 pub(super) struct Marks<'a> {
+    all: BTreeSet<&'a [u8]>,
     by_mark: BTreeMap<&'a [u8], Vec<TreeId>>,
     /// When the oldest tree with marks began.
     pub(super) started_at: u64,
@@ -53,6 +63,7 @@ impl<'a> Marks<'a> {
             started_at = started_at.min(tree.started_at());
         }
         Self {
+            all: shared.into_keys().collect(),
             by_mark,
             started_at,
         }
@@ -64,12 +75,26 @@ impl<'a> Marks<'a> {
         environment: &[u8],
         trees: &BTreeMap<TreeId, Tree>,
     ) -> BTreeSet<TreeId> {
-        let variables: BTreeSet<&[u8]> = environment.split(|&byte| byte == 0).collect();
+        let variables = variables_of(environment, |variable| self.all.contains(variable));
         let candidates = variables
             .iter()
             .filter_map(|variable| self.by_mark.get(variable))
             .flatten();
         let has_all = |id: &TreeId| trees.get(id).is_some_and(|tree| tree.marks(&variables));
         candidates.copied().filter(has_all).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_an_environment_only_marks_are_kept() {
+        let environment = [&b"A=1\0M=1\0"[..], &[0; 1000], b"M=1\0N=2\0B=3"].concat();
+        let kept = variables_of(&environment, |variable| {
+            [b"M=1", b"N=2"].contains(&variable.try_into().unwrap_or(b"no!"))
+        });
+        assert_eq!(kept.into_iter().collect::<Vec<_>>(), [b"M=1", b"N=2"]);
     }
 }
