@@ -7,7 +7,7 @@ use crate::{Source, Warning, yaml};
 use serde_json::Value;
 use std::path::Path;
 
-const SHOWN: &str = ".claude/agent-alchemy.local.md";
+pub(crate) const SHOWN: &str = ".claude/agent-alchemy.local.md";
 
 /// Where each setting may stand, the first that is there counts.
 const SETTINGS: [(&str, &[(&str, &str)]); 3] = [

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 /// The settings of a project, from its top.
 pub const PROJECT_FILE: &str = ".taskmaster/tm.yaml";
 /// All files of a project that hold settings.
-pub const PROJECT_FILES: [&str; 2] = [PROJECT_FILE, task_master::SHOWN];
+pub const PROJECT_FILES: [&str; 3] = [PROJECT_FILE, task_master::SHOWN, front_matter::SHOWN];
 
 /// The settings, and how they came about.
 #[derive(Clone, Debug)]

@@ -14,7 +14,11 @@ use std::path::{Path, PathBuf};
 use tm_untrusted::entries;
 
 /// What decides how the next agent is held.
-pub const SETTINGS_OF_TM: [&str; 2] = [".taskmaster/tm.yaml", ".taskmaster/config.json"];
+pub const SETTINGS_OF_TM: [&str; 3] = [
+    ".taskmaster/tm.yaml",
+    ".taskmaster/config.json",
+    ".claude/agent-alchemy.local.md",
+];
 /// What is said where git can't read its configuration.
 const UNREADABLE: &str = "the configuration can't be read";
 /// So much of a file is compared.
@@ -75,20 +79,34 @@ impl Repository {
         watched.extend(
             files
                 .into_iter()
-                .filter_map(|(path, name)| Some((name, digest_of(&path)?))),
+                .filter_map(|(path, name)| Some((name, digest_of_file(&path)?))),
         );
         if self.of_user.is_written_by_agents() {
             watched.extend(self.settings_of_tm());
+            watched.extend(self.replaced());
         }
         let git = self.checkout_root().join(".git");
         watched.extend(digest_of_git(&git).map(|digest| (".git".to_owned(), digest)));
         Ok(watched)
     }
 
+    /// Looks at which objects git takes for others, wherever it keeps that.
+    fn replaced(&self) -> Watched {
+        let git = self.git_as_user("for-each-ref --format=%(refname)%20%(objectname) refs/replace");
+        let digest = |line: String| {
+            let (name, id) = line.split_once(' ')?;
+            Some((name.to_owned(), hash_of(id.as_bytes())))
+        };
+        git.lines().map_or_else(
+            |_| Watched::from([("refs/replace".to_owned(), 0)]),
+            |lines| lines.into_iter().filter_map(digest).collect(),
+        )
+    }
+
     /// Looks at what decides how the next agent is held.
     pub(crate) fn settings_of_tm(&self) -> Watched {
         let digest = |name: &str| {
-            let digest = digest_of(&self.checkout_root().join(name))?;
+            let digest = digest_of_settings(&self.checkout_root().join(name))?;
             Some((name.to_owned(), digest))
         };
         SETTINGS_OF_TM.into_iter().filter_map(digest).collect()
@@ -125,7 +143,10 @@ impl Repository {
             .map(|path| (path.clone(), seen(&path)))
             .collect();
         let settings = Settings::of(self.git_as_user("config"))?;
-        listed.0 = Some((files, settings.clone()));
+        // What they include may come from a file that is not there yet, or once another branch is checked out.
+        let includes = |(key, _): &(String, Option<String>)| key.starts_with("include");
+        let is_all = !settings.entries.iter().any(includes);
+        listed.0 = is_all.then(|| (files, settings.clone()));
         Ok(settings)
     }
 }
@@ -199,6 +220,28 @@ fn digest_of_git(path: &Path) -> Option<u64> {
     }
     let mut hasher = DefaultHasher::new();
     (metadata.mode(), metadata.dev(), metadata.ino()).hash(&mut hasher);
+    Some(hasher.finish())
+}
+
+/// Whose hooks lie in the checkout has them run there as they are, links among them.
+fn digest_of_file(path: &Path) -> Option<u64> {
+    let is_hook = path.iter().any(|part| part == "hooks");
+    if is_hook {
+        digest_of(path)
+    } else {
+        digest_of_settings(path)
+    }
+}
+
+/// As `digest_of`, with what a link leads to: settings may lie elsewhere, and be written there.
+fn digest_of_settings(path: &Path) -> Option<u64> {
+    let own = digest_of(path)?;
+    if !path.is_symlink() {
+        return Some(own);
+    }
+    let mut hasher = DefaultHasher::new();
+    let led_to = path.canonicalize().ok();
+    (own, led_to.as_deref().and_then(digest_of), led_to).hash(&mut hasher);
     Some(hasher.finish())
 }
 

@@ -129,6 +129,43 @@ fn what_git_goes_on_with_and_what_a_submodule_runs_is_watched() {
 }
 
 #[test]
+fn settings_are_seen_wherever_they_come_from() {
+    let scene = Scene::new();
+    let repository = scene.of_user.written_by_agents();
+    let look = || CheckoutSnapshot::of_settings(&repository).expect("a look");
+    let root = repository.checkout_root();
+    scene.git(&["config", "include.path", "../local.config"]);
+    link(&root.join("conf.yaml"), &root.join(".taskmaster/tm.yaml"));
+    link(&root.join("rules"), &root.join(".git/info/attributes"));
+    let mut before = look();
+    let mut is_told = |what: &str, make: &dyn Fn()| {
+        make();
+        let later = look();
+        let told = before.changes(&later, &repository).settings.join("\n");
+        assert!(told.contains(what), "{what} in {told:?}");
+        before = later;
+    };
+    is_told("core.fsmonitor (new)", &|| {
+        write(
+            &root.join("local.config"),
+            "[core]\n\tfsmonitor = touch owned\n",
+        );
+    });
+    is_told("tm.yaml (changed)", &|| {
+        write(&root.join("conf.yaml"), "test: {}\n")
+    });
+    is_told("attributes (changed)", &|| {
+        write(&root.join("rules"), "* -text\n")
+    });
+    let head = scene.head();
+    is_told(&format!("refs/replace/{head} (new)"), &|| {
+        let packed =
+            format!("# pack-refs with: peeled fully-peeled sorted \n{head} refs/replace/{head}\n");
+        write(&root.join(".git/packed-refs"), &packed);
+    });
+}
+
+#[test]
 fn nothing_is_merged_where_git_would_write_through_a_link() {
     let scene = Scene::new();
     let head = scene.head();
