@@ -14,6 +14,7 @@ mod mapped;
 mod open;
 mod redact;
 mod removal;
+mod rights;
 mod text;
 mod unguessable;
 
@@ -26,6 +27,7 @@ pub use open::{
 };
 pub use redact::{Redactor, keep_secret, redacted};
 pub use removal::{empty_folder, remove_folder};
+pub use rights::open_up;
 pub use text::{json, line, shown};
 pub use unguessable::unguessable_name;
 

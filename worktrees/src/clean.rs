@@ -8,7 +8,6 @@ use crate::indexed::{Indexed, Known, KnownFolder};
 use crate::{OrFailedTo as _, Result};
 use std::collections::HashSet;
 use std::fs::{self, FileType};
-use std::os::unix::fs::PermissionsExt as _;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 
@@ -214,11 +213,5 @@ fn entries(path: &Path) -> Result<Vec<fs::DirEntry>> {
 
 /// Makes sure that a folder can be read and changed; whoever made it can have taken that right from everybody.
 pub(crate) fn open_up(path: &Path) -> Result<()> {
-    let metadata = fs::symlink_metadata(path).or_failed_to("look at", path)?;
-    if metadata.is_dir() && metadata.permissions().mode() & 0o700 != 0o700 {
-        let mode = metadata.permissions().mode() | 0o700;
-        fs::set_permissions(path, fs::Permissions::from_mode(mode))
-            .or_failed_to("open up", path)?;
-    }
-    Ok(())
+    tm_untrusted::open_up(path).or_failed_to("open up", path)
 }

@@ -131,7 +131,12 @@ impl OwnedFolder {
 
     /// Refuses a folder that is another one than tm made, whatever its name.
     pub(crate) fn assert_own(&self) -> Result<()> {
-        match Identity::of_folder(&self.path) {
+        let found = Identity::of_folder(&self.path).or_else(|error| {
+            // Where rights can be changed, another agent may have closed the folder of all of them.
+            self.path.parent().map_or(Ok(()), tm_untrusted::open_up)?;
+            Identity::of_folder(&self.path).map_err(|_| error)
+        });
+        match found {
             Ok(found) if found == self.record.folder => Ok(()),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 Err(Error::FolderGone(self.path.clone()))

@@ -32,10 +32,7 @@ pub fn running(names: &[&str]) -> Vec<RunningProgram> {
             working_folder,
         })
     };
-    system::command_lines()
-        .into_iter()
-        .filter_map(of_line)
-        .collect()
+    system::command_lines().filter_map(of_line).collect()
 }
 
 fn arguments_of(name: &str, words: &[String]) -> Option<Vec<String>> {

@@ -59,7 +59,7 @@ pub(super) fn adopted_children() -> Option<Vec<u32>> {
 }
 
 /// Returns the words of each process's command line, as far as blanks tell them apart.
-pub(super) fn command_lines() -> Vec<(u32, Vec<String>)> {
+pub(super) fn command_lines() -> impl Iterator<Item = (u32, Vec<String>)> {
     let parse = |line: &String| {
         let mut words = line.split_ascii_whitespace();
         Some((
@@ -67,10 +67,11 @@ pub(super) fn command_lines() -> Vec<(u32, Vec<String>)> {
             words.map(str::to_owned).collect(),
         ))
     };
-    ask(&["-A"], "pid=,args=")
+    let lines: Vec<_> = ask(&["-A"], "pid=,args=")
         .iter()
         .filter_map(parse)
-        .collect()
+        .collect();
+    lines.into_iter()
 }
 
 /// `ps` does not tell where a process works.

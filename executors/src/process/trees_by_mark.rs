@@ -27,10 +27,7 @@ impl Stamps {
 }
 
 /// Returns the variables of an environment that are marks of trees: others, which may be millions, are nobody's.
-pub(super) fn variables_of<'e>(
-    environment: &'e [u8],
-    is_mark: impl Fn(&[u8]) -> bool,
-) -> BTreeSet<&'e [u8]> {
+pub(super) fn variables_of(environment: &[u8], is_mark: impl Fn(&[u8]) -> bool) -> BTreeSet<&[u8]> {
     let variables = environment.split(|&byte| byte == 0);
     variables.filter(|variable| is_mark(variable)).collect()
 }
