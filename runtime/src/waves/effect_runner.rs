@@ -11,7 +11,7 @@ use super::steps::{self, MergesAhead, StepContext, StepShared, TestedAhead, Work
 use crate::attempt::{AttemptRunner, Start, Workplace};
 use crate::callers::AgentCaller;
 use crate::step_error::words_of_panic;
-use crate::{RunEvent, StepError, blocking, in_background};
+use crate::{RunEvent, StepError, blocking};
 use futures_util::FutureExt as _;
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
@@ -23,7 +23,7 @@ use tm_scheduler::{
 use tm_store::run::note_planned;
 use tm_worktrees::Worktree;
 use tokio::sync::{mpsc, watch};
-use tokio::task::JoinSet;
+use tokio::task::{JoinSet, spawn_blocking};
 
 /// A worktree that is in use, and the attempt that uses it.
 type Held = (AttemptNumber, Worktree);
@@ -218,7 +218,8 @@ impl EffectRunner {
             };
             self.looks.spawn(async move {
                 if looks.is_due().await {
-                    let _made = in_background(move || looks.make(&setup, tell)).await;
+                    // In no place of those that others wait for: what is looked at is being written.
+                    let _made = spawn_blocking(move || looks.make(&setup, tell)).await;
                 }
             });
         }
@@ -328,7 +329,7 @@ impl EffectRunner {
         let statuses = self.statuses.finish().await;
         self.worktrees.clear();
         let setup = Arc::clone(&self.setup);
-        let landed = tokio::task::spawn_blocking(move || setup.integration.check_all()).await;
+        let landed = spawn_blocking(move || setup.integration.check_all()).await;
         let landed =
             landed.map_or_else(|error| Err(StepError::from(error)), |checked| Ok(checked?));
         if status == RunStatus::Completed || status == RunStatus::Failed {

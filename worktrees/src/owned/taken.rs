@@ -12,6 +12,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 use tm_scheduler::CommitId;
 use tm_untrusted::MappedWrites;
 
@@ -20,6 +21,9 @@ pub(crate) const LOG_BYTES: usize = 4 * 1024 * 1024;
 
 /// A look at what is under way reads no more than this.
 const LOOKED_AT_BYTES: u64 = 64 * 1024 * 1024;
+
+/// No step of one takes longer: it is worth less than that, and others wait for it at the end.
+const LONGEST_LOOK: Duration = Duration::from_secs(5);
 
 /// A program can be given so many bytes of paths everywhere.
 const LONGEST_WORDS: usize = 96 * 1024;
@@ -58,7 +62,11 @@ impl Looker {
             index: Some(copy.clone()),
             ..self.folder.place()
         };
-        let git = |words: &str| self.folder.git_on_work(words).at(&place).once();
+        // Whoever works there may make a pipe right after it was looked for.
+        let git = |words: &str| {
+            let git = self.folder.git_on_work(words).at(&place).once();
+            git.at_most(LONGEST_LOOK)
+        };
         if !self.folder.is_untouched(&copy) {
             assert_git_may_look(&self.folder.path, &self.folder.kept())?;
             self.folder.assert_may_be_led_by(&copy, git)?;
