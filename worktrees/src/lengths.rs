@@ -15,6 +15,20 @@ const LONGEST_TOGETHER: u64 = 4 * 1024 * MEBIBYTE;
 /// A text that tm itself understands, such as a manifest, is no longer.
 pub(crate) const LONGEST_TEXT: u64 = 16 * MEBIBYTE;
 
+/// What a commit says is read with that of others, and told.
+const LONGEST_MESSAGE: u64 = MEBIBYTE;
+/// A folder with more entries than a tree may have is longer.
+const LONGEST_FOLDER: u64 = 64 * MEBIBYTE;
+
+/// Returns how long an object of a kind of git's is at the most, in bytes.
+pub(crate) fn longest_object(kind: &str) -> u64 {
+    match kind {
+        "blob" => LONGEST_FILE,
+        "tree" => LONGEST_FOLDER,
+        _ => LONGEST_MESSAGE,
+    }
+}
+
 impl Repository {
     /// Makes sure that these files of a tree are short enough to be read.
     ///

@@ -183,12 +183,12 @@ mod tests {
         let both = ["a/one", "a/two"].map(PathBuf::from);
         assert_eq!(to_read(), both, "nobody has compared them");
         opened.compared(root.path(), &known());
-        assert_eq!(to_read(), [PathBuf::new(); 0]);
+        assert_eq!(to_read(), both[2..]);
         drop(std::fs::File::open(folder.join("two")).expect("opened"));
         assert_eq!(to_read(), both[1..]);
         assert_eq!(to_read(), both[1..], "that is not forgotten");
         opened.compared(root.path(), &known());
-        assert_eq!(to_read(), [PathBuf::new(); 0]);
+        assert_eq!(to_read(), both[2..]);
         // By another way, through a folder that has another name by then.
         let elsewhere = root.path().join("b");
         std::fs::rename(&folder, &elsewhere).expect("moved");

@@ -8,7 +8,7 @@
 use super::{name_store, refused};
 use crate::files::{create_folder, names_in};
 use crate::git::{Git, is_object_id};
-use crate::lengths::LONGEST_FILE;
+use crate::lengths::longest_object;
 use crate::owned::OwnedFolder;
 use crate::repository::own::OwnGit;
 use crate::{Error, ObjectCheck, OrFailedTo as _, Result};
@@ -191,8 +191,9 @@ fn commits_within_bounds(git: Git) -> Result<BTreeSet<String>> {
         ) else {
             continue;
         };
-        if size > LONGEST_FILE {
-            let why = format!("it has an object of {size} bytes, and {LONGEST_FILE} is the most");
+        let most = longest_object(kind);
+        if size > most {
+            let why = format!("it has a {kind} of {size} bytes, and {most} is the most");
             return Err(refused(why));
         }
         bytes = bytes.saturating_add(size);
