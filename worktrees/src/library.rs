@@ -74,9 +74,9 @@ impl Library {
         Some(entries)
     }
 
-    /// Returns what stands at a path of a tree.
-    pub(crate) fn find(&mut self, tree: Oid, path: &[u8]) -> Option<Found<Oid>> {
-        let mut at = tree;
+    /// Returns mode and object of what stands at a path of a tree.
+    pub(crate) fn find(&mut self, tree: Oid, path: &[u8]) -> Option<Found<(i32, Oid)>> {
+        let (mut mode, mut at) = (FOLDER, tree);
         let mut names = path.split(|&byte| byte == b'/').peekable();
         while let Some(name) = names.next() {
             let tree = self.tree(at)?;
@@ -86,9 +86,9 @@ impl Library {
             if names.peek().is_some() && found.mode != FOLDER {
                 return Some(Found::Nothing);
             }
-            at = found.id;
+            (mode, at) = (found.mode, found.id);
         }
-        Some(Found::Here(at))
+        Some(Found::Here((mode, at)))
     }
 
     /// Tells each file below a tree.

@@ -152,10 +152,10 @@ fn settings_are_seen_wherever_they_come_from() {
         );
     });
     is_told("tm.yaml (changed)", &|| {
-        write(&root.join("conf.yaml"), "test: {}\n")
+        write(&root.join("conf.yaml"), "test: {}\n");
     });
     is_told("attributes (changed)", &|| {
-        write(&root.join("rules"), "* -text\n")
+        write(&root.join("rules"), "* -text\n");
     });
     let head = scene.head();
     is_told(&format!("refs/replace/{head} (new)"), &|| {
