@@ -2,7 +2,7 @@
 //! index are read with care.
 
 use super::{OwnedFolder, SHORT};
-use crate::as_written::{Found, reading_every_file, touch};
+use crate::as_written::{AsWritten, Found, reading_every_file, touch};
 use crate::files::{beginning, copy_with_time, replace};
 use crate::git::{Git, GitPlace, LONGEST_OF_WORK, is_object_id, joined};
 use crate::indexed::{INDEX_BYTES, Indexed, Known, folders, listed_repositories, repositories};
@@ -300,17 +300,21 @@ impl OwnedFolder {
         if self.mapped_writes() == MappedWrites::Stamped {
             return compare();
         }
-        let read = || self.known_by(index);
-        let is_at_work = index != self.index_file();
-        let Some(known) = self.repository.read(|_| read()).filter(|_| !is_at_work) else {
+        let Some(known) = self.repository.read(|_| self.known_by(index)) else {
             return reading_every_file(index, MappedWrites::Unnoticed, compare);
         };
-        for (path, written) in known.files_to_read() {
+        let is_other = |(path, written): (PathBuf, AsWritten)| {
             let path = self.path.join(path);
-            let found = path.symlink_metadata();
-            if found.is_ok_and(|says| written.found_at(&path, &says) == Found::OtherContent) {
-                touch(&path).or_failed_to("look at", path)?;
-            }
+            let says = path.symlink_metadata().ok()?;
+            (written.found_at(&path, &says) == Found::OtherContent).then_some(path)
+        };
+        let others: Vec<PathBuf> = known.files_to_read().filter_map(is_other).collect();
+        if !others.is_empty() && index != self.index_file() {
+            // Somebody is at work there, whose files stay as they are.
+            return reading_every_file(index, MappedWrites::Unnoticed, compare);
+        }
+        for path in others {
+            touch(&path).or_failed_to("look at", path)?;
         }
         compare()
     }
