@@ -341,7 +341,7 @@ const CHANGED_OBJECTS: &[Change] = &[
             let path = this.folder.join("common/objects/11").join(id);
             fill(&path, &stored(b"blob 10737418240\0x"));
         },
-        "it has an object of 10737418240 bytes",
+        "it has a blob of 10737418240 bytes",
     ),
     (
         "objects say that they are endless together",
