@@ -18,6 +18,7 @@ mod environment;
 mod error;
 mod export;
 mod files;
+mod found;
 mod git;
 mod history;
 mod hooks;

@@ -8,7 +8,7 @@
 
 use crate::checked_objects::CheckedObjects;
 use crate::files::{beginning, create_folder, link, replace};
-use crate::library::{FOLDER, Found, Fresh, Library, NESTED, content, length};
+use crate::library::{Found, Fresh, Library, NESTED, content};
 use crate::merge_bases::MergeBases;
 use crate::names::name_of;
 use crate::repository::own_objects::OwnObjects;
@@ -16,7 +16,7 @@ use crate::writer::Writer;
 use crate::{OrFailedTo as _, Result, TreeId};
 use git2::{ErrorCode, ObjectType, Odb, Oid, References, RepositoryOpenFlags};
 use parking_lot::{Mutex, MutexGuard};
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use tm_scheduler::CommitId;
@@ -305,48 +305,6 @@ impl Reader {
     ) -> Option<()> {
         let mut fresh = self.fresh()?;
         checked.read(&mut fresh, objects, id(of)?)
-    }
-
-    /// Returns the content of a file, or the target of a link, in a tree; a longer one counts as not there.
-    pub(crate) fn file(&self, tree: &str, path: &[u8], most: u64) -> Option<Found<Vec<u8>>> {
-        let mut library = self.library();
-        match library.find(id(tree)?, path)? {
-            Found::Here((_, found)) if length(&library.git, found)? <= most => {
-                content(&library.git, found).map(Found::Here)
-            }
-            Found::Here(_) | Found::Nothing => Some(Found::Nothing),
-        }
-    }
-
-    /// Returns the files at a few paths of a tree, without a look at others.
-    pub(crate) fn files_at(&self, tree: &str, paths: &BTreeSet<Vec<u8>>) -> Option<Vec<Entry>> {
-        let (mut library, tree) = (self.library(), id(tree)?);
-        let mut files = Vec::new();
-        for path in paths {
-            if let Found::Here((mode, found)) = library.find(tree, path)?
-                && mode != FOLDER
-            {
-                files.push(Entry {
-                    mode,
-                    id: found.to_string(),
-                    path: path.clone(),
-                });
-            }
-        }
-        Some(files)
-    }
-
-    /// Returns how long objects are, as they say themselves.
-    pub(crate) fn lengths(&self, ids: &[String]) -> Option<Vec<u64>> {
-        let library = self.library();
-        let length = |named: &String| length(&library.git, id(named)?);
-        ids.iter().map(length).collect()
-    }
-
-    /// Tells whether a tree has anything at a path, a folder or a file.
-    pub(crate) fn has_path(&self, tree: &str, path: &[u8]) -> Option<bool> {
-        let found = self.library().find(id(tree)?, path)?;
-        Some(found.here().is_some())
     }
 
     /// Returns what a tree says, or that of a commit, as it is written.
