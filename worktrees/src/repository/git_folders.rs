@@ -27,15 +27,10 @@ const DECIDING: [&str; 10] = [
     "shallow",
     "sparse-checkout",
 ];
-/// Folders of which each file does: programs, places to fetch from, and what git goes on with.
-const DECIDING_FOLDERS: [&str; 6] = [
-    "branches",
-    "hooks",
-    "rebase-apply",
-    "rebase-merge",
-    "remotes",
-    "sequencer",
-];
+/// Folders of which each file does: programs, and places to fetch from.
+const DECIDING_FOLDERS: [&str; 3] = ["branches", "hooks", "remotes"];
+/// What git goes on with in a checkout; in others people are at work meanwhile.
+const UNDER_WAY: [&str; 3] = ["rebase-apply", "rebase-merge", "sequencer"];
 /// Where files lie that count for every command in the repository.
 const AT_THE_TOP: [&str; 4] = ["", "hooks", "info", "objects/info"];
 /// Where names are those of branches.
@@ -51,7 +46,7 @@ const MESSAGES: [&str; 7] = [
     "SQUASH_MSG",
 ];
 /// What says where git's folders are, and how long it is at the most, in bytes.
-const POINTERS: [&str; 2] = ["commondir", "gitdir"];
+pub(crate) const POINTERS: [&str; 2] = ["commondir", "gitdir"];
 const SHORT: usize = 8 * 1024;
 /// The socket of git's own that watches files; whoever made it has ended.
 const OF_WATCHER: &str = "fsmonitor--daemon.ipc";
@@ -91,7 +86,7 @@ impl GitFolders {
         }
         let mut left = MOST_ENTRIES;
         while let Some(folder) = folders.pop() {
-            folders.extend(found.within(&folder, common, &mut left));
+            folders.extend(found.within(&folder, (common, own), &mut left));
         }
         if left == 0 || found.deciding.len() > MOST_DECIDING {
             found.note(common, "more files than anybody looks at");
@@ -103,18 +98,26 @@ impl GitFolders {
 
     /// Looks at what counts for the user's commands in the repository, and no further: people work there meanwhile.
     pub(crate) fn at_the_top(repository: &Repository) -> Self {
-        let (mut found, common) = (Self::default(), repository.common_dir());
+        let (common, own) = (repository.common_dir(), repository.git_dir());
+        let mut found = Self::default();
         for folder in AT_THE_TOP.map(|name| common.join(name)) {
-            found.within(&folder, common, &mut MOST_DECIDING.clone());
+            found.within(&folder, (common, own), &mut MOST_DECIDING.clone());
         }
         found.deciding.sort();
         found
     }
 
     /// Takes in what lies in a folder, and returns the folders among it.
-    fn within(&mut self, folder: &Path, common: &Path, left: &mut usize) -> Vec<PathBuf> {
+    fn within(
+        &mut self,
+        folder: &Path,
+        (common, own): (&Path, &Path),
+        left: &mut usize,
+    ) -> Vec<PathBuf> {
         let entries = match folder.read_dir() {
             Ok(entries) => entries,
+            // git collects objects and removes branches meanwhile.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Vec::new(),
             Err(error) => {
                 self.note(
                     folder,
@@ -133,9 +136,11 @@ impl GitFolders {
                     continue;
                 }
                 Ok(kind) if kind.is_file() || is_usual(&path, kind) => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Ok(_) | Err(_) => self.note(&path, &says_what_is_there(&path)),
             }
-            self.deciding.extend(decides(&path, common).then_some(path));
+            self.deciding
+                .extend(decides(&path, common, own).then_some(path));
         }
         folders
     }
@@ -215,24 +220,36 @@ fn is_usual(path: &Path, kind: FileType) -> bool {
     name == Some(OsStr::new("HEAD")) && path.read_link().is_ok_and(is_of_branch)
 }
 
-/// Whether a file decides what git does. The values of the repository's own configuration are compared one by one.
-fn decides(path: &Path, common: &Path) -> bool {
-    let within = path.strip_prefix(common).unwrap_or(path);
+/// Whether a file decides what git does in a checkout. The values of the repository's own configuration are compared one by
+/// one.
+fn decides(path: &Path, common: &Path, own: &Path) -> bool {
+    let (within, base) = path
+        .strip_prefix(common)
+        .map_or((path, Path::new("")), |within| (within, common));
     let words: Vec<&OsStr> = within.iter().collect();
     let is_one = |word: &OsStr, of: &[&str]| of.iter().any(|it| word == *it);
-    let own = words.get(2 * usize::from(within.starts_with("worktrees")));
-    let of_branch = own.is_some_and(|folder| is_one(folder, &OF_BRANCHES));
-    match words.as_slice() {
-        _ if of_branch => false,
-        [name] => *name != "config" && is_one(name, &DECIDING),
-        [folders @ .., name] => {
-            let is_in = folders
-                .iter()
-                .any(|folder| is_one(folder, &DECIDING_FOLDERS));
-            is_in || is_one(name, &DECIDING)
-        }
-        [] => false,
+    let Some((name, folders)) = words.split_last() else {
+        return false;
+    };
+    // Of a repository's, and not a submodule of that name.
+    let of_repository = |at: usize| {
+        let above: PathBuf = folders[..at].iter().collect();
+        base.join(above).join("HEAD").symlink_metadata().is_ok()
+    };
+    let of_branches =
+        |(at, folder): (usize, &&OsStr)| is_one(folder, &OF_BRANCHES) && of_repository(at);
+    if folders.iter().enumerate().any(of_branches) {
+        return false;
     }
+    let is_under_way = path.strip_prefix(own).is_ok_and(|within| {
+        let first = within.iter().next();
+        first.is_some_and(|folder| is_one(folder, &UNDER_WAY))
+    });
+    let is_top = folders.is_empty() && *name == "config";
+    let is_in = folders
+        .iter()
+        .any(|folder| is_one(folder, &DECIDING_FOLDERS));
+    is_under_way || is_in || is_one(name, &DECIDING) && !is_top
 }
 
 /// A checkout with a git folder in it has no file that leads there.

@@ -4,7 +4,7 @@
 
 use crate::files::{FileState, beginning, state_of};
 use crate::git::fields;
-use crate::repository::git_folders::GitFolders;
+use crate::repository::git_folders::{GitFolders, POINTERS};
 use crate::repository::settings::{HooksFolder, Settings};
 use crate::{Error, Repository, Result};
 use std::collections::BTreeMap;
@@ -165,8 +165,14 @@ pub(crate) fn changes(before: &Watched, later: &Watched) -> Vec<String> {
         (name, what)
     });
     let gone = gone(before, later).map(|name| (name, "gone"));
+    // A checkout comes and goes with what says where it is.
+    let is_everyday = |name: &str, what| {
+        let is_pointer = POINTERS.iter().any(|it| Path::new(name).ends_with(it));
+        what != "changed" && name.starts_with(".git/worktrees/") && is_pointer
+    };
     new_or_other
         .chain(gone)
+        .filter(|(name, what)| !is_everyday(name, *what))
         .map(|(name, what)| {
             let is_of_tm = SETTINGS_OF_TM.contains(&name.as_str());
             let whose = if is_of_tm { "tm" } else { "git" };

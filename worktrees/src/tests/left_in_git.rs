@@ -166,6 +166,39 @@ fn settings_are_seen_wherever_they_come_from() {
 }
 
 #[test]
+fn what_others_do_in_the_repository_meanwhile_is_no_change_of_settings() {
+    let scene = Scene::new();
+    let git = scene.of_user.common_dir().to_owned();
+    for name in ["modules/a/HEAD", "modules/refs/HEAD", "modules/refs/config"] {
+        write(&git.join(name), "");
+    }
+    let before = snapshot(&scene);
+    let linked = scene.folder.path().join("linked").display().to_string();
+    scene.git(&["worktree", "add", "--quiet", "-b", "linked", &linked]);
+    for name in [
+        "modules/a/refs/remotes/origin/main",
+        "modules/a/logs/refs/heads/hooks/config",
+        "worktrees/linked/rebase-merge/git-rebase-todo",
+    ] {
+        write(&git.join(name), "new\n");
+    }
+    let told =
+        |before: &CheckoutSnapshot| before.changes(&snapshot(&scene), &scene.of_user).settings;
+    assert_eq!(told(&before), [""; 0]);
+    let with_linked = snapshot(&scene);
+    write(&git.join("worktrees/linked/commondir"), "/nowhere\n");
+    let changed = "git's settings: .git/worktrees/linked/commondir (changed)";
+    assert_eq!(told(&with_linked), [changed]);
+    std::fs::remove_dir_all(git.join("worktrees")).expect("gone");
+    assert_eq!(told(&before), [""; 0]);
+    write(&git.join("modules/refs/config"), "[core]\n");
+    assert_eq!(
+        told(&before),
+        ["git's settings: .git/modules/refs/config (changed)"]
+    );
+}
+
+#[test]
 fn nothing_is_merged_where_git_would_write_through_a_link() {
     let scene = Scene::new();
     let head = scene.head();
