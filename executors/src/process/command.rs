@@ -94,7 +94,7 @@ impl TreeCommand {
             Some(_) | None => None,
         };
         let (beginning, told) = told.unzip();
-        tm_untrusted::open_up(&self.working_folder).map_err(|source| self.not_started(source))?;
+        tm_untrusted::open_up_if_closed(&self.working_folder);
         let command = self.prepare(told.as_ref())?;
         let spawned = match &self.sandbox {
             Some(sandbox) => starter::spawn(command, sandbox),
