@@ -29,7 +29,18 @@ const OLDER_THAN_ALL: Duration = Duration::from_secs(1);
 pub(crate) struct AsWritten {
     stamp: Stamp,
     id: Oid,
-    mapped_writes: MappedWrites,
+    times: Times,
+}
+
+/// What the times of a file say of its content.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Times {
+    /// Whether it was written.
+    Tell,
+    /// That too as long as it has no other name, by which it may have been opened.
+    TellOfOneName,
+    /// Nothing.
+    SayNothing,
 }
 
 /// What is found in the place of a file that was written.
@@ -60,7 +71,10 @@ impl AsWritten {
         Some(Self {
             stamp: Stamp::of_entry(entry),
             id: entry.id()?,
-            mapped_writes,
+            times: match mapped_writes {
+                MappedWrites::Stamped => Times::Tell,
+                MappedWrites::Unnoticed => Times::SayNothing,
+            },
         })
     }
 
@@ -69,14 +83,15 @@ impl AsWritten {
         self.id
     }
 
-    /// Has its times tell all of it: nobody has opened it since it was compared.
+    /// Has its times tell all of it: nobody has opened it by its name since it was compared.
     pub(crate) const fn is_known_by_its_times(&mut self) {
-        self.mapped_writes = MappedWrites::Stamped;
+        self.times = Times::TellOfOneName;
     }
 
     /// Tells whether its times may say nothing.
+    #[cfg(test)]
     pub(crate) fn is_to_be_read(&self) -> bool {
-        self.mapped_writes == MappedWrites::Unnoticed
+        self.times == Times::SayNothing
     }
 
     /// Tells whether a file, of which the system says this, is what was written.
@@ -89,7 +104,12 @@ impl AsWritten {
         if self.stamp != Stamp::of_file(says) {
             return Found::Other;
         }
-        if self.mapped_writes == MappedWrites::Stamped || self.is_content_of(path) {
+        let is_told = match self.times {
+            Times::Tell => true,
+            Times::TellOfOneName => says.nlink() == 1,
+            Times::SayNothing => false,
+        };
+        if is_told || self.is_content_of(path) {
             Found::Same
         } else {
             Found::OtherContent

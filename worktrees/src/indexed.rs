@@ -106,14 +106,14 @@ impl Known {
             .insert(name.into(), indexed);
     }
 
-    /// Returns the files of which nobody knows but by reading them that they are what they were, by path.
-    pub(crate) fn files_to_read(&self) -> impl Iterator<Item = (PathBuf, AsWritten)> {
+    /// Returns the files of which it says what they were, by path.
+    pub(crate) fn files_written(&self) -> impl Iterator<Item = (PathBuf, AsWritten)> {
         self.folders.iter().flat_map(|(folder, files)| {
             files.iter().filter_map(|(name, file)| match file {
-                Indexed::File(Some(written)) if written.is_to_be_read() => {
+                Indexed::File(Some(written)) => {
                     Some((Path::new(folder).join(Path::new(name)), *written))
                 }
-                Indexed::File(_) | Indexed::Repository => None,
+                Indexed::File(None) | Indexed::Repository => None,
             })
         })
     }

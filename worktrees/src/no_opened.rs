@@ -1,7 +1,7 @@
 //! No kernel here says which files somebody has opened: all of them are read where their times do not tell.
 
 use crate::indexed::Known;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Nothing is told.
 #[derive(Debug, Default)]
@@ -12,5 +12,5 @@ impl OpenedFiles {
     pub(crate) fn vouch_for(&self, _: &Path, _: &mut Known) {}
 
     /// Nobody keeps that in mind.
-    pub(crate) fn compared(&self, _: &Path, _: &Known) {}
+    pub(crate) fn compared(&self, _: &Path, _: &Known, _: &[PathBuf]) {}
 }

@@ -4,6 +4,7 @@
 use crate::indexed::{Indexed, Known};
 use parking_lot::Mutex;
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
+use rustix::fs::{FsWord, statfs};
 use rustix::io::Errno;
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
@@ -16,6 +17,8 @@ use std::path::{Path, PathBuf};
 const OPENED: WatchFlags = WatchFlags::OPEN
     .union(WatchFlags::ONLYDIR)
     .union(WatchFlags::DONT_FOLLOW);
+/// The file systems that are nowhere but in the memory of this kernel: tmpfs and ramfs (statfs(2)).
+const IN_MEMORY: [FsWord; 2] = [0x0102_1994, 0x8584_58f6];
 /// So much is read of the queue at once, in bytes.
 const BUFFER: usize = 16 * 1024;
 
@@ -43,6 +46,9 @@ struct ToldFolder {
 impl OpenedFiles {
     /// Has the files in a checkout count as known by their times that nobody has opened since they were compared.
     pub(crate) fn vouch_for(&self, root: &Path, known: &mut Known) {
+        if !is_in_memory(root) {
+            return;
+        }
         let mut told = self.0.lock();
         if told.is_none() {
             *told = Told::begin();
@@ -70,13 +76,18 @@ impl OpenedFiles {
         }
     }
 
-    /// Says that every file there is in these folders of a checkout was compared with the index, or is gone, and that nobody
-    /// was at work there meanwhile.
-    pub(crate) fn compared(&self, root: &Path, known: &Known) {
+    /// Says that every file there is in these folders of a checkout was compared with the index, or is gone, but for what is
+    /// kept, and that nobody was at work there meanwhile.
+    pub(crate) fn compared(&self, root: &Path, known: &Known, kept: &[PathBuf]) {
         let mut told = self.0.lock();
         let Some(told) = &mut *told else { return };
         told.hear();
-        for folder in known.folders.keys() {
+        let is_kept = |folder: &Path| kept.iter().any(|kept| folder.starts_with(kept));
+        let compared = known
+            .folders
+            .keys()
+            .filter(|folder| !is_kept(Path::new(folder)));
+        for folder in compared {
             let number = told.numbers.get(&root.join(Path::new(folder)));
             if let Some(folder) = number.and_then(|number| told.folders.get_mut(number)) {
                 folder.is_compared = true;
@@ -84,6 +95,11 @@ impl OpenedFiles {
             }
         }
     }
+}
+
+/// Elsewhere others may open what this kernel knows nothing of: a server, or another machine.
+fn is_in_memory(root: &Path) -> bool {
+    statfs(root).is_ok_and(|found| IN_MEMORY.contains(&found.f_type))
 }
 
 impl Told {
@@ -145,6 +161,12 @@ mod tests {
     use crate::files::replace;
     use tm_untrusted::MappedWrites;
 
+    /// A folder in memory, where there is one.
+    fn in_memory() -> Option<tempfile::TempDir> {
+        let folder = tempfile::tempdir_in("/dev/shm").ok()?;
+        is_in_memory(folder.path()).then_some(folder)
+    }
+
     /// An index that knows `a/one` and `a/two`, each as it was long ago.
     fn index(root: &Path) -> PathBuf {
         let index = root.join("index");
@@ -163,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_file_is_known_by_its_times_from_when_it_was_compared_until_somebody_opens_it() {
-        let root = tempfile::tempdir().expect("a folder");
+        let Some(root) = in_memory() else { return };
         let folder = root.path().join("a");
         std::fs::create_dir(&folder).expect("made");
         for name in ["one", "two"] {
@@ -176,18 +198,22 @@ mod tests {
             known
         };
         let to_read = || {
-            let mut names: Vec<_> = known().files_to_read().map(|(path, _)| path).collect();
+            let mut names: Vec<_> = known()
+                .files_written()
+                .filter(|(_, written)| written.is_to_be_read())
+                .map(|(path, _)| path)
+                .collect();
             names.sort();
             names
         };
         let both = ["a/one", "a/two"].map(PathBuf::from);
         assert_eq!(to_read(), both, "nobody has compared them");
-        opened.compared(root.path(), &known());
+        opened.compared(root.path(), &known(), &[]);
         assert_eq!(to_read(), both[2..]);
         drop(std::fs::File::open(folder.join("two")).expect("opened"));
         assert_eq!(to_read(), both[1..]);
         assert_eq!(to_read(), both[1..], "that is not forgotten");
-        opened.compared(root.path(), &known());
+        opened.compared(root.path(), &known(), &[]);
         assert_eq!(to_read(), both[2..]);
         // By another way, through a folder that has another name by then.
         let elsewhere = root.path().join("b");
@@ -195,7 +221,7 @@ mod tests {
         drop(std::fs::File::open(elsewhere.join("one")).expect("opened"));
         std::fs::rename(&elsewhere, &folder).expect("moved back");
         assert_eq!(to_read(), both[..1]);
-        opened.compared(root.path(), &known());
+        opened.compared(root.path(), &known(), &[]);
         // Another folder in its place.
         std::fs::rename(&folder, &elsewhere).expect("moved");
         std::fs::create_dir(&folder).expect("made");
@@ -204,7 +230,7 @@ mod tests {
 
     #[test]
     fn where_not_all_is_told_all_are_read() {
-        let root = tempfile::tempdir().expect("a folder");
+        let Some(root) = in_memory() else { return };
         let folder = root.path().join("a");
         std::fs::create_dir(&folder).expect("made");
         replace(&folder.join("one"), b"").expect("written");
@@ -214,8 +240,15 @@ mod tests {
             opened.vouch_for(root.path(), &mut known);
             known
         };
-        opened.compared(root.path(), &known());
-        assert_eq!(known().files_to_read().count(), 0);
+        let count = || {
+            let known = known();
+            known
+                .files_written()
+                .filter(|(_, written)| written.is_to_be_read())
+                .count()
+        };
+        opened.compared(root.path(), &known(), &[]);
+        assert_eq!(count(), 0);
         let most = std::fs::read_to_string("/proc/sys/fs/inotify/max_queued_events");
         let most: usize = most.expect("a bound").trim().parse().expect("a number");
         let names = ["one", "other"].map(|name| folder.join(name));
@@ -224,6 +257,6 @@ mod tests {
         for name in names.iter().cycle().take(most + 2) {
             drop(std::fs::File::open(name).expect("opened"));
         }
-        assert_eq!(known().files_to_read().count(), 2);
+        assert_eq!(count(), 2);
     }
 }

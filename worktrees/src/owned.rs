@@ -181,7 +181,9 @@ impl OwnedFolder {
             .chain(kept.iter().cloned())
             .collect();
         let files = clean(&self.path, &known, &all_kept, OtherFiles::Removed)?;
-        self.own_git().opened.compared(&self.path, &known);
+        self.own_git()
+            .opened
+            .compared(&self.path, &known, &all_kept);
         self.assert_git_may_write_in(kept, &tree)?;
         if files != KnownFiles::AsIndexed || held != Some(&tree) {
             self.repository

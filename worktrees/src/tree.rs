@@ -12,6 +12,7 @@ use crate::{Error, PathPatterns, Repository, Result, TreeId, Treeish};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use tm_scheduler::CommitId;
 use tm_scheduler::verdict::{Change, ChangeKind};
@@ -363,7 +364,13 @@ impl Repository {
         }
         let beside = own.parent().unwrap_or(folder);
         let add = || git("add --all -- .").done();
-        reading_every_file(&copy, MappedWrites::of(beside), add)?;
+        let device = |path: &Path| path.metadata().map(|found| found.dev()).ok();
+        let mapped_writes = if device(beside) == device(folder) {
+            MappedWrites::of(beside)
+        } else {
+            MappedWrites::Unnoticed
+        };
+        reading_every_file(&copy, mapped_writes, add)?;
         git("write-tree").tree()
     }
 }

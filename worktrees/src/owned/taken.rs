@@ -12,7 +12,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tm_scheduler::CommitId;
 use tm_untrusted::MappedWrites;
 
@@ -22,7 +22,7 @@ pub(crate) const LOG_BYTES: usize = 4 * 1024 * 1024;
 /// A look at what is under way reads no more than this.
 const LOOKED_AT_BYTES: u64 = 64 * 1024 * 1024;
 
-/// No step of one takes longer: it is worth less than that, and others wait for it at the end.
+/// None takes git longer: it is worth less than that, and others wait for it at the end.
 const LONGEST_LOOK: Duration = Duration::from_secs(5);
 
 /// A program can be given so many bytes of paths everywhere.
@@ -63,9 +63,10 @@ impl Looker {
             ..self.folder.place()
         };
         // Whoever works there may make a pipe right after it was looked for.
+        let until = Instant::now() + LONGEST_LOOK;
         let git = |words: &str| {
             let git = self.folder.git_on_work(words).at(&place).once();
-            git.at_most(LONGEST_LOOK)
+            git.until(until)
         };
         if !self.folder.is_untouched(&copy) {
             assert_git_may_look(&self.folder.path, &self.folder.kept())?;
@@ -308,7 +309,7 @@ impl OwnedFolder {
             let says = path.symlink_metadata().ok()?;
             (written.found_at(&path, &says) == Found::OtherContent).then_some(path)
         };
-        let others: Vec<PathBuf> = known.files_to_read().filter_map(is_other).collect();
+        let others: Vec<PathBuf> = known.files_written().filter_map(is_other).collect();
         if !others.is_empty() && index != self.index_file() {
             // Somebody is at work there, whose files stay as they are.
             return reading_every_file(index, MappedWrites::Unnoticed, compare);

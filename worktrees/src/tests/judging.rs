@@ -288,6 +288,34 @@ fn what_is_written_through_a_mapping_is_seen_and_not_what_git_writes_by_rules() 
     }
 }
 
+/// A file that has another name in a folder of which nobody is told who opens what.
+#[test]
+fn what_is_written_through_a_mapping_by_another_name_is_seen() {
+    let scene = Scene::new();
+    let commit = scene.task("tm/1", &scene.head(), ".gitignore", "cache\n");
+    let tree = scene.repository.tree_of(&commit).expect("a tree");
+    let kept = ["cache".into()];
+    let mut judge = scene.pool.judge(&tree, &commit).expect("a checkout");
+    judge.check_out(&commit, &kept).expect("checked out");
+    let (file, other) = (judge.path().join("a.txt"), judge.path().join("cache/x"));
+    for _ in 0..3 {
+        fs::create_dir_all(other.parent().expect("a folder")).expect("made");
+        let _nothing_there = fs::remove_file(&other);
+        fs::hard_link(&file, &other).expect("linked");
+        let moment = scene.folder.path().join("moment");
+        write(&moment, "");
+        crate::indexed::leave_its_moment(&moment).expect("a moment later");
+        // Takes the time at which it was linked for its own.
+        assert_eq!(judge.tree().expect("a tree"), tree);
+        for _ in 0..2 {
+            judge.check_out(&commit, &kept).expect("checked out");
+        }
+        write_mapped(&other);
+        judge.check_out(&commit, &kept).expect("checked out");
+        assert_eq!(fs::read(&file).expect("a file"), b"one\ntwo\nthree\n");
+    }
+}
+
 #[test]
 fn a_worktree_that_is_about_to_come_back_is_waited_for_and_no_longer() {
     let scene = Scene::new();
