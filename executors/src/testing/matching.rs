@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 /// So many files are given out at the most.
 const MOST_FILES: usize = 20_000;
 /// So many files and folders are looked at, which takes some seconds.
-const MOST_LOOKED_AT: usize = 500_000;
+const MOST_LOOKED_AT: usize = 3_000_000;
 
 /// The files that a pattern matches.
 #[derive(Debug, Default)]
