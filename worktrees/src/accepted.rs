@@ -31,7 +31,7 @@ impl Repository {
         if paths.is_empty() {
             return Ok(());
         }
-        let files = self.files(tree, &|_, path| paths.contains(path))?;
+        let files = self.files_at(tree, &paths)?;
         let entries: BTreeSet<Vec<u8>> = files.iter().flat_map(entries_of).collect();
         // Each in a tree of its own, since a name may be there more than once.
         let trees = self

@@ -3,8 +3,6 @@
 //! Lengths are those that objects are said to have at their beginnings. So nothing is read before it is known to be short.
 
 use crate::git::path_of;
-use crate::library::NESTED;
-use crate::reader::Entry;
 use crate::{Error, Repository, Result, TreeId};
 use std::collections::BTreeSet;
 
@@ -16,8 +14,6 @@ const LONGEST_TOGETHER: u64 = 4 * 1024 * MEBIBYTE;
 /// A text that tm itself understands, such as a manifest, is no longer.
 pub(crate) const LONGEST_TEXT: u64 = 16 * MEBIBYTE;
 
-/// So many files are found one by one, and not by a walk through all.
-const FEW: usize = 50;
 /// What a commit says is read with that of others, and told.
 const LONGEST_MESSAGE: u64 = MEBIBYTE;
 /// A folder with more entries than a tree may have is longer.
@@ -41,7 +37,8 @@ impl Repository {
         if paths.is_empty() {
             return Ok(());
         }
-        let files = self.files_at(tree, paths)?;
+        let mut files = self.files_at(tree, paths)?;
+        files.retain(|file| !file.is_repository());
         let ids: Vec<String> = files.iter().map(|file| file.id.clone()).collect();
         let lengths = self.read_or(|reader| reader.lengths(&ids), || self.lengths_by_git(&ids))?;
         for (file, length) in files.iter().zip(&lengths) {
@@ -56,22 +53,6 @@ impl Repository {
             return Err(too_long("its files have", all, LONGEST_TOGETHER));
         }
         Ok(())
-    }
-
-    /// Returns the files of a tree at these paths.
-    fn files_at(&self, tree: &TreeId, paths: &BTreeSet<Vec<u8>>) -> Result<Vec<Entry>> {
-        let is_wanted = |mode, path: &[u8]| mode != NESTED && paths.contains(path);
-        let few = || {
-            let files = self.read(|reader| reader.files_at(&tree.0, paths))?;
-            Some(
-                files
-                    .into_iter()
-                    .filter(|file| file.mode != NESTED)
-                    .collect(),
-            )
-        };
-        let found = (paths.len() <= FEW).then(few).flatten();
-        found.map_or_else(|| self.files(tree, &is_wanted), Ok)
     }
 
     fn lengths_by_git(&self, ids: &[String]) -> Result<Vec<u64>> {

@@ -88,8 +88,9 @@ impl Repository {
     /// There is no such commit.
     pub fn regular_file_at(&self, commit: &CommitId, path: &str) -> Result<Option<(i32, String)>> {
         let name = path_named(path);
-        let is_it = |mode: i32, found: &[u8]| found == &*name && ![LINK, NESTED].contains(&mode);
-        let Some(file) = self.files(&self.tree_of(commit)?, &is_it)?.pop() else {
+        let found = self.files_at(&self.tree_of(commit)?, &BTreeSet::from([name]))?;
+        let is_regular = |file: &Entry| ![LINK, NESTED].contains(&file.mode);
+        let Some(file) = found.into_iter().find(is_regular) else {
             return Ok(None);
         };
         let text = String::from_utf8(self.blob(&file.id)?).ok();
@@ -132,16 +133,6 @@ impl Repository {
         self.read_or(
             |reader| Some(reader.file(&tree.0, &path, most)?.here()),
             || self.ask_or(|asked| asked.file(&tree.0, &path).map(Some), of_git),
-        )
-    }
-
-    /// Tells whether a tree has anything at a path, a folder or a file.
-    pub(crate) fn has_path(&self, tree: &TreeId, path: &Path) -> Result<bool> {
-        let path: PathBuf = path.components().collect();
-        let within = |file: &[u8]| path_of(file).starts_with(&path);
-        self.read_or(
-            |reader| reader.has_path(&tree.0, path.as_os_str().as_bytes()),
-            || Ok(!self.files(tree, &|_, file| within(file))?.is_empty()),
         )
     }
 
@@ -240,7 +231,7 @@ impl Repository {
             .map(|path| path.as_os_str().as_bytes())
             .collect();
         let source = self.tree_of(from)?;
-        let found = self.files(&source, &|_, path| wanted.contains(path))?;
+        let found = self.files_at(&source, &wanted)?;
         let there: BTreeSet<&[u8]> = found.iter().map(|entry| &*entry.path).collect();
         let nothing = "0".repeat(source.0.len());
         // What is gone comes first, so that a file can stand where a folder was.
