@@ -183,6 +183,20 @@ mod tests {
         index
     }
 
+    fn known(root: &Path, index: &Path, opened: &OpenedFiles) -> Known {
+        let mut known = Known::read(index, MappedWrites::Unnoticed).expect("an index");
+        opened.vouch_for(root, &mut known);
+        known
+    }
+
+    fn to_read(known: &Known) -> Vec<PathBuf> {
+        let files = known.files_written();
+        let to_read = files.filter(|(_, written)| written.is_to_be_read());
+        let mut names: Vec<_> = to_read.map(|(path, _)| path).collect();
+        names.sort();
+        names
+    }
+
     #[test]
     fn a_file_is_known_by_its_times_from_when_it_was_compared_until_somebody_opens_it() {
         let Some(root) = in_memory() else { return };
@@ -192,20 +206,8 @@ mod tests {
             replace(&folder.join(name), b"").expect("written");
         }
         let (opened, index) = (OpenedFiles::default(), index(root.path()));
-        let known = || {
-            let mut known = Known::read(&index, MappedWrites::Unnoticed).expect("an index");
-            opened.vouch_for(root.path(), &mut known);
-            known
-        };
-        let to_read = || {
-            let mut names: Vec<_> = known()
-                .files_written()
-                .filter(|(_, written)| written.is_to_be_read())
-                .map(|(path, _)| path)
-                .collect();
-            names.sort();
-            names
-        };
+        let known = || known(root.path(), &index, &opened);
+        let to_read = || to_read(&known());
         let both = ["a/one", "a/two"].map(PathBuf::from);
         assert_eq!(to_read(), both, "nobody has compared them");
         opened.compared(root.path(), &known(), &[]);
@@ -235,18 +237,8 @@ mod tests {
         std::fs::create_dir(&folder).expect("made");
         replace(&folder.join("one"), b"").expect("written");
         let (opened, index) = (OpenedFiles::default(), index(root.path()));
-        let known = || {
-            let mut known = Known::read(&index, MappedWrites::Unnoticed).expect("an index");
-            opened.vouch_for(root.path(), &mut known);
-            known
-        };
-        let count = || {
-            let known = known();
-            known
-                .files_written()
-                .filter(|(_, written)| written.is_to_be_read())
-                .count()
-        };
+        let known = || known(root.path(), &index, &opened);
+        let count = || to_read(&known()).len();
         opened.compared(root.path(), &known(), &[]);
         assert_eq!(count(), 0);
         let most = std::fs::read_to_string("/proc/sys/fs/inotify/max_queued_events");

@@ -197,13 +197,11 @@ impl ProcessTree {
 
     /// Returns what the program has left, as far as that is cheap to see.
     fn left(&mut self) -> Left {
-        match &mut self.state {
-            State::Child(child) => match child.try_wait() {
-                Ok(Some(_)) => registry::left(self.id),
-                Ok(None) | Err(_) => Left::Unknown,
-            },
-            State::Foreign => Left::Unknown,
+        let has_ended = self.has_ended();
+        match self.state {
             State::Gone => Left::Nothing,
+            State::Child(_) if has_ended => registry::left(self.id),
+            State::Child(_) | State::Foreign => Left::Unknown,
         }
     }
 
@@ -220,10 +218,8 @@ impl ProcessTree {
         let mut pause = FIRST_PAUSE;
         let (mut signalled, mut is_first) = (BTreeSet::new(), true);
         loop {
-            if let State::Child(child) = &mut self.state {
-                // Reaped here, or it would be seen as a dead process for ever; its status was asked for by `wait`.
-                let _ended = child.try_wait();
-            }
+            // Reaped here, or it would be seen as a dead process for ever; its status was asked for by `wait`.
+            let _ended = self.has_ended();
             let alive = alive(self.id).await;
             if alive.is_empty() {
                 return;

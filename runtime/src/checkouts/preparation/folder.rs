@@ -44,13 +44,9 @@ impl Folder {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         // Whatever else has its name by now is not waited for.
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let opened = || open(path, flags, Mode::empty());
-        let file = opened().or_else(|error| {
-            // Whoever set something up there may have closed it.
-            let _nobody_can = tm_untrusted::open_up(path);
-            opened().map_err(|_| error)
-        });
-        let file = File::from(file?);
+        // Whoever set something up there may have closed it.
+        tm_untrusted::open_up_if_closed(path);
+        let file = File::from(open(path, flags, Mode::empty())?);
         Ok(Self { file, depth: 0 })
     }
 
