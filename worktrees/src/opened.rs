@@ -26,49 +26,31 @@ const BUFFER: usize = 16 * 1024;
 #[derive(Debug, Default)]
 pub(crate) struct OpenedFiles(Mutex<Option<Told>>);
 
-/// What the kernel tells.
+/// What the kernel tells: of folders whose files were all compared, and of no other ones, since tm itself opens the files that
+/// it has to read, and so many of one folder would have those of others forgotten.
 #[derive(Debug)]
 struct Told {
     inotify: OwnedFd,
     /// The kernel's numbers of the folders, by path: a folder that came in the place of another one has another number.
     numbers: HashMap<PathBuf, i32>,
-    folders: HashMap<i32, ToldFolder>,
-}
-
-#[derive(Debug, Default)]
-struct ToldFolder {
-    /// Whether its files were all compared since the kernel tells of it.
-    is_compared: bool,
-    /// Those that were opened after that.
-    opened: HashSet<Box<OsStr>>,
+    /// What was opened in each since it was compared, by number.
+    opened: HashMap<i32, HashSet<Box<OsStr>>>,
 }
 
 impl OpenedFiles {
     /// Has the files in a checkout count as known by their times that nobody has opened since they were compared.
     pub(crate) fn vouch_for(&self, root: &Path, known: &mut Known) {
-        if !is_in_memory(root) {
-            return;
-        }
         let mut told = self.0.lock();
-        if told.is_none() {
-            *told = Told::begin();
-        }
         // Without the kernel's word all of them are read.
         let Some(told) = &mut *told else { return };
-        let numbers: Vec<_> = known
-            .folders
-            .keys()
-            .map(|folder| told.listen(root.join(Path::new(folder))))
-            .collect();
         told.hear();
-        for (files, number) in known.folders.values_mut().zip(numbers) {
-            let folder = number.and_then(|number| told.folders.get(&number));
-            let Some(folder) = folder.filter(|folder| folder.is_compared) else {
+        for (folder, files) in &mut known.folders {
+            let Some(opened) = told.opened_in(&root.join(Path::new(folder))) else {
                 continue;
             };
             for (name, file) in files {
                 if let Indexed::File(Some(written)) = file
-                    && !folder.opened.contains(name)
+                    && !opened.contains(name)
                 {
                     written.is_known_by_its_times();
                 }
@@ -79,26 +61,26 @@ impl OpenedFiles {
     /// Says that every file there is in these folders of a checkout was compared with the index, or is gone, but for what is
     /// kept, and that nobody was at work there meanwhile.
     pub(crate) fn compared(&self, root: &Path, known: &Known, kept: &[PathBuf]) {
+        if !is_in_memory(root) {
+            return;
+        }
         let mut told = self.0.lock();
+        if told.is_none() {
+            *told = Told::begin();
+        }
         let Some(told) = &mut *told else { return };
         told.hear();
         let is_kept = |folder: &Path| kept.iter().any(|kept| folder.starts_with(kept));
-        let compared = known
-            .folders
-            .keys()
-            .filter(|folder| !is_kept(Path::new(folder)));
-        for folder in compared {
-            let number = told.numbers.get(&root.join(Path::new(folder)));
-            if let Some(folder) = number.and_then(|number| told.folders.get_mut(number)) {
-                folder.is_compared = true;
-                folder.opened.clear();
+        for folder in known.folders.keys().map(Path::new) {
+            if !is_kept(folder) {
+                told.listen(root.join(folder));
             }
         }
     }
 }
 
 /// Elsewhere others may open what this kernel knows nothing of: a server, or another machine.
-fn is_in_memory(root: &Path) -> bool {
+pub(crate) fn is_in_memory(root: &Path) -> bool {
     statfs(root).is_ok_and(|found| IN_MEMORY.contains(&found.f_type))
 }
 
@@ -108,22 +90,36 @@ impl Told {
         Some(Self {
             inotify,
             numbers: HashMap::new(),
-            folders: HashMap::new(),
+            opened: HashMap::new(),
         })
     }
 
-    /// Has the kernel tell of a folder; returns the number that it has, `None` where nothing is told.
-    fn listen(&mut self, path: PathBuf) -> Option<i32> {
-        let number = inotify::add_watch(&self.inotify, &path, OPENED).ok();
-        let before = match number {
-            Some(number) => self.numbers.insert(path, number),
-            None => self.numbers.remove(&path),
-        };
-        if before != number {
-            before.map(|before| self.folders.remove(&before));
-            number.map(|number| self.folders.insert(number, ToldFolder::default()));
+    /// Has the kernel tell of a folder from now on, as of one in which nothing was opened yet.
+    fn listen(&mut self, path: PathBuf) {
+        self.forget(&path);
+        if let Ok(number) = inotify::add_watch(&self.inotify, &path, OPENED) {
+            self.numbers.insert(path, number);
+            self.opened.insert(number, HashSet::new());
         }
-        number
+    }
+
+    /// Returns what was opened in a folder since it was compared; `None` where that was never done, or it is another folder by
+    /// now.
+    fn opened_in(&mut self, path: &Path) -> Option<&HashSet<Box<OsStr>>> {
+        let number = *self.numbers.get(path)?;
+        match inotify::add_watch(&self.inotify, path, OPENED) {
+            Ok(found) if found == number => self.opened.get(&number),
+            found => {
+                self.forget(path);
+                let _gone = found.map(|found| inotify::remove_watch(&self.inotify, found));
+                None
+            }
+        }
+    }
+
+    fn forget(&mut self, path: &Path) {
+        let number = self.numbers.remove(path);
+        number.map(|number| self.opened.remove(&number));
     }
 
     /// Takes note of what was told since.
@@ -135,22 +131,30 @@ impl Told {
                 Ok(event) => event,
                 Err(Errno::INTR) => continue,
                 Err(Errno::AGAIN) => return,
-                Err(_) => return self.folders.clear(),
+                Err(_) => break,
             };
             if event.events().contains(ReadFlags::QUEUE_OVERFLOW) {
                 // Some were not told of.
-                self.folders
-                    .values_mut()
-                    .for_each(|folder| folder.is_compared = false);
-            } else if event.events().contains(ReadFlags::IGNORED) {
-                self.folders.remove(&event.wd());
-            } else if let Some(name) = event.file_name()
-                && let Some(folder) = self.folders.get_mut(&event.wd())
-            {
-                folder
-                    .opened
-                    .insert(OsStr::from_bytes(name.to_bytes()).into());
+                break;
             }
+            if event.events().contains(ReadFlags::IGNORED) {
+                self.opened.remove(&event.wd());
+            } else if let Some(name) = event.file_name()
+                && let Some(opened) = self.opened.get_mut(&event.wd())
+            {
+                opened.insert(OsStr::from_bytes(name.to_bytes()).into());
+            }
+        }
+        self.begin_again();
+    }
+
+    /// Forgets all of it.
+    fn begin_again(&mut self) {
+        self.numbers.clear();
+        self.opened.clear();
+        // With the old one everything ends that it was to tell of.
+        if let Some(anew) = Self::begin() {
+            *self = anew;
         }
     }
 }

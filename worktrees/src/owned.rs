@@ -181,14 +181,13 @@ impl OwnedFolder {
             .chain(kept.iter().cloned())
             .collect();
         let files = clean(&self.path, &known, &all_kept, OtherFiles::Removed)?;
-        self.own_git()
-            .opened
-            .compared(&self.path, &known, &all_kept);
         self.assert_git_may_write_in(kept, &tree)?;
-        if files != KnownFiles::AsIndexed || held != Some(&tree) {
+        let is_there = files == KnownFiles::AsIndexed && held == Some(&tree);
+        if !is_there {
             self.repository
                 .writing_lfs(|| self.switch(commit, &tree, files))?;
         }
+        self.vouch_for_files(is_there.then_some(known), &all_kept);
         self.bring_submodules(&tree)?;
         self.set_head(head)?;
         self.publish(head)
@@ -263,6 +262,18 @@ impl OwnedFolder {
             self.own_git().opened.vouch_for(&self.path, &mut known);
         }
         Some(known)
+    }
+
+    /// Takes note that every file of tm's index was compared with it or written by git just now, but for what is kept, and
+    /// that nobody else was at work here meanwhile. `known` is what the index says, where that was read.
+    fn vouch_for_files(&self, known: Option<Known>, kept: &[PathBuf]) {
+        if self.mapped_writes() == MappedWrites::Stamped {
+            return;
+        }
+        let anew = || self.repository.read(|_| self.known_by(&self.index_file()));
+        if let Some(known) = known.or_else(anew) {
+            self.own_git().opened.compared(&self.path, &known, kept);
+        }
     }
 
     /// Removes what is in the folder and not in the index, but for what is kept.

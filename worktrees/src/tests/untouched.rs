@@ -67,6 +67,25 @@ fn whatever_somebody_does_to_a_file_is_seen() {
     }
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn what_git_has_just_written_is_not_read() {
+    let scene = Scene::new();
+    let worktree = scene.check_out("tm/1", &scene.head());
+    let folder = &worktree.lister().0;
+    if !crate::opened::is_in_memory(&folder.path) {
+        return;
+    }
+    let is_to_be_read = || {
+        let known = folder.known_by(&folder.index_file()).expect("an index");
+        let mut files = known.files_written();
+        files.any(|(_, written)| written.is_to_be_read())
+    };
+    assert!(!is_to_be_read());
+    drop(std::fs::File::open(folder.path.join("a.txt")).expect("opened"));
+    assert!(is_to_be_read());
+}
+
 #[test]
 fn a_file_that_was_written_in_the_moment_of_the_index_is_looked_at() {
     let scene = Scene::new();
