@@ -7,7 +7,7 @@ use crate::git::fields;
 use crate::repository::git_folders::{GitFolders, POINTERS};
 use crate::repository::settings::{HooksFolder, Settings};
 use crate::{Error, Repository, Result};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -21,6 +21,8 @@ pub const SETTINGS_OF_TM: [&str; 3] = [
 ];
 /// What is said where git can't read its configuration.
 const UNREADABLE: &str = "the configuration can't be read";
+/// What keys begin with that say something of a branch.
+const OF_BRANCH: &str = "branch.";
 /// So much of a file is compared.
 const MOST_BYTES: usize = 1024 * 1024;
 /// So many files of a folder are looked at.
@@ -200,21 +202,44 @@ pub(crate) fn gone<'a, K: Ord, V>(
 }
 
 impl Settings {
-    /// A digest of all values of each key. What a branch is pulled from is written by everyday commands, and says nothing
-    /// of how git works.
+    /// A digest of all values of each key.
     fn digests(&self) -> Watched {
+        let remotes = self.remotes();
         let mut hashers: BTreeMap<&str, DefaultHasher> = BTreeMap::new();
-        for (key, value) in self
-            .entries
-            .iter()
-            .filter(|(key, _)| !key.starts_with("branch."))
-        {
+        let compared = self.entries.iter().filter(|(key, value)| {
+            let of_branch = key.strip_prefix(OF_BRANCH);
+            !of_branch.is_some_and(|rest| is_everyday(rest, value.as_deref(), &remotes))
+        });
+        for (key, value) in compared {
             value.hash(hashers.entry(key).or_default());
         }
         hashers
             .into_iter()
             .map(|(key, hasher)| (key.to_owned(), hasher.finish()))
             .collect()
+    }
+
+    /// Returns the names of remotes whose addresses are set up, and so compared. What is not ASCII may have been read from
+    /// other bytes (`text_of`).
+    fn remotes(&self) -> BTreeSet<&str> {
+        let is_url = |(name, what): &(&str, &str)| *what == "url" && name.is_ascii();
+        let keys = self.entries.iter().map(|(key, _)| key.as_str());
+        keys.filter_map(|key| key.strip_prefix("remote.")?.rsplit_once('.'))
+            .filter(is_url)
+            .map(|(name, _)| name)
+            .collect()
+    }
+}
+
+/// Whether everyday commands write this of a branch, so that it says nothing of how git works. What it is pulled from or
+/// pushed to leads elsewhere unless it names a remote: git takes any other value for an address, and runs what lies there.
+fn is_everyday(of_branch: &str, value: Option<&str>, remotes: &BTreeSet<&str>) -> bool {
+    match of_branch.rsplit_once('.') {
+        Some((_, "remote" | "pushremote")) => {
+            value.is_some_and(|name| name == "." || remotes.contains(name))
+        }
+        Some((_, "mergeoptions")) => false,
+        Some(_) | None => true,
     }
 }
 

@@ -166,6 +166,43 @@ fn settings_are_seen_wherever_they_come_from() {
 }
 
 #[test]
+fn a_branch_that_leads_elsewhere_is_told_and_everyday_words_on_it_are_not() {
+    let scene = Scene::new();
+    let config = scene.of_user.common_dir().join("config");
+    let was = fs::read_to_string(&config).expect("the settings");
+    let was = format!("{was}[remote \"Origin\"]\n\turl = https://example.org\n");
+    let told = |text: &str| {
+        write(&config, &was);
+        let before = snapshot(&scene);
+        write(
+            &config,
+            &format!("{was}[branch \"a.b\"]\n\tremote = .\n{text}"),
+        );
+        let changes = before.changes(&snapshot(&scene), &scene.of_user);
+        changes.settings.join("\n")
+    };
+    let rows = [
+        ("remote = Origin", ""),
+        ("pushRemote = Origin", ""),
+        ("merge = refs/heads/a\n\trebase = true", ""),
+        ("description = any\n\tvscode-merge-base = origin/a", ""),
+        ("remote = ./.evil", "remote"),
+        ("remote = origin", "remote"),
+        ("remote = ../evil\n\tremote = Origin", "remote"),
+        ("remote", "remote"),
+        ("pushRemote = https://example.net", "pushremote"),
+        ("mergeOptions = --strategy=evil", "mergeoptions"),
+    ];
+    for (line, key) in rows {
+        let expected = match key {
+            "" => String::new(),
+            key => format!("git's settings: branch.a.b.{key} (new)"),
+        };
+        assert_eq!(told(&format!("\t{line}\n")), expected, "{line}");
+    }
+}
+
+#[test]
 fn what_others_do_in_the_repository_meanwhile_is_no_change_of_settings() {
     let scene = Scene::new();
     let git = scene.of_user.common_dir().to_owned();

@@ -224,7 +224,7 @@ fn what_changes_in_gits_settings_hooks_and_rules_is_named() {
     let run = scene.pool.repository();
     let take = || CheckoutSnapshot::take(run, &[]).expect("a snapshot");
     let before = take();
-    scene.git(&["config", "branch.main.remote", "origin"]);
+    scene.git(&["config", "branch.main.remote", "."]);
     assert_eq!(
         before.changes(&take(), run),
         CheckoutChanges::default(),
