@@ -128,3 +128,54 @@ fn a_linked_checkout_has_its_repository_back_where_an_agent_named_another() {
     scene.git(&["-C", &scene.path("other").display().to_string(), "status"]);
     assert_user_is_unharmed(&scene);
 }
+
+/// Resolves the user's next conflict beforehand, and has git read commits from a file of its own.
+const BELIEVED: &str = r#"
+root=$PWD there=$TMPDIR/there
+git -c core.commitGraph=true commit-graph write --reachable
+git clone --quiet --no-hardlinks . "$there"
+cd "$there"
+git -c rerere.enabled=true merge --quiet origin/other
+echo EVIL > w.txt
+git -c rerere.enabled=true rerere
+cp -r .git/rr-cache "$root/.git/" && echo resolved >> "$root/ways"
+cd "$root"
+"#;
+
+fn believed_at(level: &str) {
+    if !has(level) {
+        return;
+    }
+    let scene = hostile(level, BELIEVED);
+    let root = scene.root();
+    let commit = |text: &str| {
+        write(&root.join("w.txt"), text);
+        scene.git(&["add", "w.txt"]);
+        scene.git(&["commit", "--quiet", "--message", text]);
+    };
+    scene.git(&["checkout", "--quiet", "-b", "other"]);
+    commit("theirs");
+    scene.git(&["checkout", "--quiet", "main"]);
+    commit("ours");
+    let graph = || std::fs::read(root.join(".git/objects/info/commit-graph")).ok();
+    let was = graph();
+    let text = bounded(&scene, &root);
+    assert!(!text.contains("escaped"), "{text}");
+    assert!(root.join("ways").exists(), "it resolved nothing: {text}");
+    assert!(graph().is_none_or(|now| Some(now) == was));
+    scene.git(&["stash", "--quiet"]);
+    let merged = words(&scene.try_git(&["merge", "other"]));
+    assert!(merged.contains("CONFLICT"), "{merged}");
+    let conflict = std::fs::read_to_string(root.join("w.txt")).expect("a file");
+    assert!(conflict.contains("<<<<<<<"), "{conflict}");
+}
+
+#[test]
+fn no_resolution_of_an_agent_s_is_taken_in_the_user_s_merge_in_bubblewrap() {
+    believed_at("bwrap");
+}
+
+#[test]
+fn no_resolution_of_an_agent_s_is_taken_in_the_user_s_merge_in_landlock() {
+    believed_at("landlock");
+}

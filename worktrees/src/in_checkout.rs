@@ -14,7 +14,7 @@ use std::path::PathBuf;
 /// Below the folder that all checkouts share: what a commit writes.
 const WRITTEN: [&str; 5] = ["lfs", "logs", "objects", "refs", "reftable"];
 /// Below git's folders: what no commit writes.
-const FIXED: [&str; 14] = [
+const FIXED: [&str; 15] = [
     "branches",
     "commondir",
     "config",
@@ -27,6 +27,7 @@ const FIXED: [&str; 14] = [
     "objects/pack",
     "packed-refs",
     "remotes",
+    "rr-cache",
     "shallow",
     "worktrees",
 ];

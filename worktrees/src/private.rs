@@ -264,6 +264,8 @@ pub(crate) fn of_agents(repository: &Repository, own: &OwnGit, paths: [&Path; 2]
             ("tag.gpgsign", "false"),
             ("gc.auto", "0"),
             ("maintenance.auto", "false"),
+            // Resolutions of conflicts are the user's, who has none taken from an agent.
+            ("rerere.enabled", "false"),
         ])
 }
 

@@ -84,7 +84,7 @@ impl CheckoutSnapshot {
         let git_folders = GitFolders::look(repository);
         Ok(Self {
             watched: repository.watched(&git_folders)?,
-            git_folders: Some(git_folders),
+            git_folders: Some(git_folders.with_believed()),
             ..Self::default()
         })
     }

@@ -3,6 +3,7 @@
 mod accepted;
 mod apart;
 mod arguments;
+mod believed;
 mod bounded;
 mod extent;
 mod history;

@@ -2,10 +2,14 @@
 //! runs or where it looks.
 //!
 //! git writes into whatever a link there leads to, and waits for a pipe for ever. It makes neither, so what somebody leaves
-//! there is taken away before any git comes by, and what says where git's folder is gets back what it said.
+//! there is taken away before any git comes by, and what says where git's folder is gets back what it said. So is what git
+//! believes without looking again (`believed.rs`), where it is new or other.
+
+mod believed;
 
 use crate::files::{beginning, replace};
 use crate::{OrFailedTo as _, Repository, Result};
+use believed::{Believed, InFolder, resolution_at};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::{self, FileType, Permissions};
@@ -48,10 +52,12 @@ const MESSAGES: [&str; 7] = [
 /// What says where git's folders are, and how long it is at the most, in bytes.
 pub(crate) const POINTERS: [&str; 2] = ["commondir", "gitdir"];
 const SHORT: usize = 8 * 1024;
+const TAKEN_AWAY: &str = "taken away";
 /// The socket of git's own that watches files; whoever made it has ended.
 const OF_WATCHER: &str = "fsmonitor--daemon.ipc";
 /// So many files that decide are compared, and so much is looked at in all.
 const MOST_DECIDING: usize = 5_000;
+const MOST_BELIEVED: usize = 100_000;
 const MOST_ENTRIES: usize = 2_000_000;
 
 /// What lies in git's folders.
@@ -63,6 +69,10 @@ pub(crate) struct GitFolders {
     odd: BTreeMap<PathBuf, Odd>,
     /// What the files say by which git finds its folders.
     pointers: BTreeMap<PathBuf, Option<Vec<u8>>>,
+    /// What git believes without looking again, and what each goes with.
+    believed: BTreeMap<PathBuf, PathBuf>,
+    /// What that held, where it is compared later.
+    was_believed: Believed,
 }
 
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -88,12 +98,20 @@ impl GitFolders {
         while let Some(folder) = folders.pop() {
             folders.extend(found.within(&folder, (common, own), &mut left));
         }
-        if left == 0 || found.deciding.len() > MOST_DECIDING {
+        let is_too_much =
+            found.deciding.len() > MOST_DECIDING || found.believed.len() >= MOST_BELIEVED;
+        if left == 0 || is_too_much {
             found.note(common, "more files than anybody looks at");
         }
         found.deciding.sort();
         found.deciding.truncate(MOST_DECIDING);
         found
+    }
+
+    /// Has what git believes now found again later.
+    pub(crate) fn with_believed(mut self) -> Self {
+        self.was_believed = Believed::at(self.believed.keys());
+        self
     }
 
     /// Looks at what counts for the user's commands in the repository, and no further: people work there meanwhile.
@@ -126,16 +144,21 @@ impl GitFolders {
                 return Vec::new();
             }
         };
+        let believed = InFolder::of(folder, common, own);
         let mut folders = Vec::new();
         for entry in entries.flatten().take(*left) {
             *left -= 1;
             let path = entry.path();
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() => {
+                    self.note_believed(&path, resolution_at(&path, common));
                     folders.push(path);
                     continue;
                 }
-                Ok(kind) if kind.is_file() || is_usual(&path, kind) => {}
+                Ok(kind) if kind.is_file() => {
+                    self.note_believed(&path, believed.goes_with(&path));
+                }
+                Ok(kind) if is_usual(&path, kind) => {}
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Ok(_) | Err(_) => self.note(&path, &says_what_is_there(&path)),
             }
@@ -143,6 +166,13 @@ impl GitFolders {
                 .extend(decides(&path, common, own).then_some(path));
         }
         folders
+    }
+
+    fn note_believed(&mut self, path: &Path, goes_with: Option<PathBuf>) {
+        if self.believed.len() < MOST_BELIEVED {
+            self.believed
+                .extend(goes_with.map(|whole| (path.to_owned(), whole)));
+        }
     }
 
     fn note_link(&mut self, path: &Path) {
@@ -160,15 +190,20 @@ impl GitFolders {
     }
 
     /// Takes away what came since and is neither a file nor a folder, and has git's folders found as before; returns in
-    /// words what that was.
+    /// words what that was. What git believes goes without words: its own commands write it each day.
     pub(crate) fn put_right(&self, repository: &Repository) -> Vec<String> {
         let now = Self::look(repository);
         let is_new = |(path, odd): &(&PathBuf, &Odd)| self.odd.get(*path) != Some(*odd);
         let odd = now.odd.iter().filter(is_new).map(|(path, odd)| {
-            let then = then(take_away(path).is_ok(), "taken away");
+            let taken = take_away(path, |it| fs::remove_file(it));
+            let then = then(taken.is_ok(), TAKEN_AWAY);
             format!("in git's folder: {} ({}, {then})", path.display(), odd.what)
         });
         let mut words: Vec<String> = odd.collect();
+        for path in self.was_believed.put_right(&now.believed) {
+            let then = then(false, TAKEN_AWAY);
+            words.push(format!("in git's folder: {} (new, {then})", path.display()));
+        }
         for (path, before) in &self.pointers {
             if now.pointers.get(path) != Some(before) {
                 let then = then(put_back(path, before.as_deref()).is_ok(), "put back");
@@ -197,6 +232,12 @@ impl GitFolders {
         let mut odd = odd.filter(|(path, _)| is_noted(path) && is_elsewhere(path));
         odd.next().map(|(path, odd)| (path, odd.what))
     }
+}
+
+/// Whether git takes a folder for one of its own: what is named so within it is no branch.
+pub(super) fn is_repository(folder: &Path) -> bool {
+    let has = |name: &&str| folder.join(name).symlink_metadata().is_ok();
+    has(&"HEAD") && ["commondir", "objects"].iter().any(has)
 }
 
 fn then(is_done: bool, what: &str) -> String {
@@ -271,13 +312,13 @@ fn put_back(path: &Path, said: Option<&[u8]>) -> Result<()> {
     }
 }
 
-/// Removes what is no folder, also from one that its owner may not change.
-fn take_away(path: &Path) -> io::Result<()> {
-    fs::remove_file(path).or_else(|error| {
-        let is_kept = error.kind() == io::ErrorKind::PermissionDenied && !path.is_dir();
+/// Removes something, also from a folder that its owner may not change.
+pub(super) fn take_away(path: &Path, remove: impl Fn(&Path) -> io::Result<()>) -> io::Result<()> {
+    remove(path).or_else(|error| {
+        let is_kept = error.kind() == io::ErrorKind::PermissionDenied;
         let folder = path.parent().filter(|_| is_kept).ok_or(error)?;
         let mode = fs::metadata(folder)?.permissions().mode();
         fs::set_permissions(folder, Permissions::from_mode(mode | 0o700))?;
-        fs::remove_file(path)
+        remove(path)
     })
 }

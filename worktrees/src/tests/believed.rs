@@ -1,0 +1,181 @@
+//! What somebody leaves in git's folders of the user's checkout that git believes without looking again.
+
+use super::*;
+use std::fs;
+
+const GRAPH: &str = "objects/info/commit-graph";
+
+fn before(scene: &Scene) -> CheckoutSnapshot {
+    CheckoutSnapshot::of_settings(&scene.of_user).expect("a look")
+}
+
+/// Has git put right, which nobody is told of.
+fn put_right(scene: &Scene, before: &CheckoutSnapshot) {
+    assert_eq!(before.put_git_right(&scene.of_user), [""; 0]);
+}
+
+fn git_of_user(scene: &Scene, arguments: &[&str]) -> String {
+    scene.git(&[&["-c", "core.commitGraph=true"][..], arguments].concat())
+}
+
+/// Two commits of which each changes the file.
+fn with_history() -> (Scene, PathBuf) {
+    let scene = Scene::new();
+    write(&scene.of_user.checkout_root().join("a.txt"), "other\n");
+    scene.git(&["commit", "--quiet", "--all", "--message", "second"]);
+    let git = scene.of_user.common_dir().to_owned();
+    (scene, git)
+}
+
+fn bytes_of(id: &str) -> Vec<u8> {
+    let byte = |at: usize| u8::from_str_radix(&id[at..at + 2], 16).expect("digits");
+    (0..id.len()).step_by(2).map(byte).collect()
+}
+
+/// Has the commit graph say that the commit before HEAD had the tree of HEAD.
+fn forge(scene: &Scene, graph: &Path) {
+    let tree = |of: &str| bytes_of(&scene.git(&["rev-parse", &format!("{of}^{{tree}}")]));
+    let (was, other) = (tree("HEAD~1"), tree("HEAD"));
+    let mut bytes = fs::read(graph).expect("a graph");
+    let at = bytes.windows(was.len()).position(|it| it == was);
+    let at = at.expect("it names the tree");
+    bytes[at..at + was.len()].copy_from_slice(&other);
+    // git makes it read-only.
+    fs::remove_file(graph).expect("removed");
+    write_bytes(graph, &bytes);
+}
+
+#[expect(clippy::disallowed_methods, reason = "a fixture needs no atomic write")]
+fn write_bytes(path: &Path, bytes: &[u8]) {
+    fs::write(path, bytes).expect("a file");
+}
+
+#[test]
+fn a_forged_commit_graph_does_not_stay() {
+    let (scene, git) = with_history();
+    let before = before(&scene);
+    git_of_user(&scene, &["commit-graph", "write", "--reachable"]);
+    forge(&scene, &git.join(GRAPH));
+    let shown = || git_of_user(&scene, &["diff", "--stat", "HEAD~1", "HEAD"]);
+    assert_eq!(shown(), "", "git believes it");
+    put_right(&scene, &before);
+    assert!(!git.join(GRAPH).exists());
+    assert!(shown().contains("a.txt"));
+}
+
+#[test]
+fn what_git_believed_before_stays_until_somebody_changes_it() {
+    let (scene, git) = with_history();
+    git_of_user(&scene, &["repack", "-ad", "--write-midx"]);
+    git_of_user(&scene, &["commit-graph", "write", "--reachable"]);
+    let names = [GRAPH, "objects/pack/multi-pack-index"];
+    let was = names.map(|name| fs::read(git.join(name)).expect("a file"));
+    let before = before(&scene);
+    put_right(&scene, &before);
+    let now = names.map(|name| fs::read(git.join(name)).expect("a file"));
+    assert_eq!(now, was);
+    forge(&scene, &git.join(GRAPH));
+    let index = git.join(names[1]);
+    fs::set_permissions(&index, fs::Permissions::from_mode(0o600)).expect("rights");
+    write_mapped(&index);
+    put_right(&scene, &before);
+    assert_eq!(names.map(|name| git.join(name).exists()), [false; 2]);
+    put_right(&scene, &before);
+}
+
+#[test]
+fn nobody_reads_on_in_what_somebody_made_long() {
+    let (scene, git) = with_history();
+    let graph = git.join(GRAPH);
+    write(&graph, "short");
+    let before = before(&scene);
+    let file = fs::File::options().write(true).open(&graph);
+    file.expect("a file").set_len(1 << 42).expect("holes");
+    put_right(&scene, &before);
+    assert!(!graph.exists());
+}
+
+#[test]
+fn chains_go_wherever_they_lie_and_what_is_being_written_or_is_no_graph_stays() {
+    let (scene, git) = with_history();
+    for name in ["HEAD", "objects/x"] {
+        write(&git.join("modules/a").join(name), "");
+    }
+    write(&git.join("modules/rr-cache/HEAD"), "");
+    let before = before(&scene);
+    let new = [
+        "objects/info/commit-graphs/commit-graph-chain",
+        "objects/info/commit-graphs/graph-1.graph",
+        "objects/pack/multi-pack-index-1.rev",
+        "objects/pack/multi-pack-index.d/multi-pack-index-chain",
+        "modules/a/objects/info/commit-graph",
+        "modules/a/rr-cache/1/postimage",
+        "MERGE_RR",
+    ];
+    let others = [
+        "objects/info/commit-graph.lock",
+        "objects/info/commit-graphs/commit-graph-chain.lock",
+        "objects/info/commit-graphs/tmp_graph_1",
+        "objects/info/packs",
+        "objects/pack/pack-1.idx",
+        "modules/rr-cache/objects/1",
+    ];
+    for name in new.iter().chain(&others) {
+        write(&git.join(name), "new\n");
+    }
+    let branches = ["rr-cache/1", "objects/info/commit-graph"];
+    for name in branches {
+        scene.git(&["branch", name]);
+    }
+    put_right(&scene, &before);
+    let there = |names: &[&'static str]| -> Vec<&'static str> {
+        let is_there = |name: &&str| git.join(name).exists();
+        names.iter().copied().filter(is_there).collect()
+    };
+    assert_eq!(there(&new), [""; 0]);
+    assert_eq!(there(&others), others);
+    assert!(!git.join("modules/a/rr-cache").exists());
+    for name in branches {
+        scene.git(&["rev-parse", "--verify", &format!("refs/heads/{name}")]);
+    }
+}
+
+#[test]
+fn resolutions_of_others_are_not_the_user_s() {
+    let (scene, git) = with_history();
+    let folder = git.join("rr-cache");
+    let none = before(&scene);
+    fs::create_dir(&folder).expect("a folder");
+    put_right(&scene, &none);
+    assert!(!folder.exists(), "that it is there has git use it");
+    for name in ["1/preimage", "1/postimage", "2/preimage", "2/postimage"] {
+        write(&folder.join(name), "mine\n");
+    }
+    let some = before(&scene);
+    write(&folder.join("2/postimage"), "evil\n");
+    write(&folder.join("3/postimage"), "evil\n");
+    fs::remove_file(folder.join("1/preimage")).expect("removed");
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o500)).expect("rights");
+    put_right(&scene, &some);
+    let left: Vec<PathBuf> = files_below(&folder).into_keys().collect();
+    assert_eq!(left, [PathBuf::from("1/postimage")]);
+    assert!(!folder.join("2").exists() && !folder.join("3").exists());
+}
+
+#[test]
+fn what_lies_in_the_folder_of_all_checkouts_goes_for_a_linked_one_too() {
+    let (scene, git) = with_history();
+    let linked = scene.folder.path().join("linked");
+    let path = linked.display().to_string();
+    scene.git(&["worktree", "add", "--quiet", "--detach", &path]);
+    let environment = environment(scene.folder.path());
+    let repository = Repository::discover_in(&linked, environment).expect("a repository");
+    let before = CheckoutSnapshot::of_settings(&repository).expect("a look");
+    let own = repository.git_dir().join("MERGE_RR");
+    let new = [git.join(GRAPH), git.join("rr-cache/1/postimage"), own];
+    for path in &new {
+        write(path, "new\n");
+    }
+    assert_eq!(before.put_git_right(&repository), [""; 0]);
+    assert_eq!(new.map(|path| path.exists()), [false; 3]);
+}
