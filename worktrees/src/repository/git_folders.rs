@@ -237,7 +237,8 @@ impl GitFolders {
 /// Whether git takes a folder for one of its own: what is named so within it is no branch.
 pub(super) fn is_repository(folder: &Path) -> bool {
     let has = |name: &&str| folder.join(name).symlink_metadata().is_ok();
-    has(&"HEAD") && ["commondir", "objects"].iter().any(has)
+    let is_whole = || ["objects", "refs"].iter().all(has);
+    has(&"HEAD") && (has(&"commondir") || is_whole())
 }
 
 fn then(is_done: bool, what: &str) -> String {
@@ -272,16 +273,15 @@ fn decides(path: &Path, common: &Path, own: &Path) -> bool {
     let Some((name, folders)) = words.split_last() else {
         return false;
     };
-    // Of a repository's, and not a submodule of that name.
-    let of_repository = |at: usize| {
-        let above: PathBuf = folders[..at].iter().collect();
-        base.join(above).join("HEAD").symlink_metadata().is_ok()
+    // The innermost repository: somebody may make the folder above a submodule of that name look like one.
+    let is_of_branch = || {
+        let above = |at: usize| base.join(folders[..at].iter().collect::<PathBuf>());
+        let innermost = (0..=folders.len())
+            .rev()
+            .find(|at| is_repository(&above(*at)));
+        let first = innermost.and_then(|at| folders.get(at));
+        first.is_some_and(|folder| is_one(folder, &OF_BRANCHES))
     };
-    let of_branches =
-        |(at, folder): (usize, &&OsStr)| is_one(folder, &OF_BRANCHES) && of_repository(at);
-    if folders.iter().enumerate().any(of_branches) {
-        return false;
-    }
     let is_under_way = path.strip_prefix(own).is_ok_and(|within| {
         let first = within.iter().next();
         first.is_some_and(|folder| is_one(folder, &UNDER_WAY))
@@ -290,7 +290,7 @@ fn decides(path: &Path, common: &Path, own: &Path) -> bool {
     let is_in = folders
         .iter()
         .any(|folder| is_one(folder, &DECIDING_FOLDERS));
-    is_under_way || is_in || is_one(name, &DECIDING) && !is_top
+    (is_under_way || is_in || is_one(name, &DECIDING) && !is_top) && !is_of_branch()
 }
 
 /// A checkout with a git folder in it has no file that leads there.

@@ -98,7 +98,7 @@ fn nobody_reads_on_in_what_somebody_made_long() {
 #[test]
 fn chains_go_wherever_they_lie_and_what_is_being_written_or_is_no_graph_stays() {
     let (scene, git) = with_history();
-    for name in ["HEAD", "objects/x"] {
+    for name in ["HEAD", "objects/x", "refs/x"] {
         write(&git.join("modules/a").join(name), "");
     }
     write(&git.join("modules/rr-cache/HEAD"), "");

@@ -206,8 +206,10 @@ fn a_branch_that_leads_elsewhere_is_told_and_everyday_words_on_it_are_not() {
 fn what_others_do_in_the_repository_meanwhile_is_no_change_of_settings() {
     let scene = Scene::new();
     let git = scene.of_user.common_dir().to_owned();
-    for name in ["modules/a/HEAD", "modules/refs/HEAD", "modules/refs/config"] {
-        write(&git.join(name), "");
+    for module in ["modules/a", "modules/refs"] {
+        for name in ["HEAD", "config", "objects/1", "refs/1"] {
+            write(&git.join(module).join(name), "");
+        }
     }
     let before = snapshot(&scene);
     let linked = scene.folder.path().join("linked").display().to_string();
@@ -228,6 +230,8 @@ fn what_others_do_in_the_repository_meanwhile_is_no_change_of_settings() {
     assert_eq!(told(&with_linked), [changed]);
     std::fs::remove_dir_all(git.join("worktrees")).expect("gone");
     assert_eq!(told(&before), [""; 0]);
+    write(&git.join("modules/HEAD"), "");
+    write(&git.join("modules/objects/1"), "");
     write(&git.join("modules/refs/config"), "[core]\n");
     assert_eq!(
         told(&before),
