@@ -145,6 +145,9 @@ impl GitFolders {
             }
         };
         let believed = InFolder::of(folder, common, own);
+        if is_checkout_alone(folder, common) {
+            self.deciding.push(folder.join("HEAD"));
+        }
         let mut folders = Vec::new();
         for entry in entries.flatten().take(*left) {
             *left -= 1;
@@ -239,6 +242,12 @@ pub(super) fn is_repository(folder: &Path) -> bool {
     let has = |name: &&str| folder.join(name).symlink_metadata().is_ok();
     let is_whole = || ["objects", "refs"].iter().all(has);
     has(&"HEAD") && (has(&"commondir") || is_whole())
+}
+
+/// Whether git takes the folder of another checkout for a whole repository, since nothing there names the common one.
+fn is_checkout_alone(folder: &Path, common: &Path) -> bool {
+    let is_of_checkout = folder.parent() == Some(&common.join("worktrees"));
+    is_of_checkout && is_repository(folder) && !folder.join("commondir").exists()
 }
 
 fn then(is_done: bool, what: &str) -> String {

@@ -23,6 +23,8 @@ pub const SETTINGS_OF_TM: [&str; 3] = [
 const UNREADABLE: &str = "the configuration can't be read";
 /// What keys begin with that say something of a branch.
 const OF_BRANCH: &str = "branch.";
+/// The digest of a file that names the common folder where it is for every checkout.
+const USUAL_COMMON_DIR: u64 = 0;
 /// So much of a file is compared.
 const MOST_BYTES: usize = 1024 * 1024;
 /// So many files of a folder are looked at.
@@ -168,19 +170,26 @@ pub(crate) fn changes(before: &Watched, later: &Watched) -> Vec<String> {
     });
     let gone = gone(before, later).map(|name| (name, "gone"));
     // A checkout comes and goes with what says where it is.
-    let is_everyday = |name: &str, what| {
-        let is_pointer = POINTERS.iter().any(|it| Path::new(name).ends_with(it));
-        what != "changed" && name.starts_with(".git/worktrees/") && is_pointer
+    let is_everyday = |name: &str, what: &str| match (what, pointer_of_checkout(name)) {
+        ("gone", Some(_)) | ("new", Some("gitdir")) => true,
+        ("new", Some(_)) => later.get(name) == Some(&USUAL_COMMON_DIR),
+        (_, _) => false,
     };
     new_or_other
         .chain(gone)
-        .filter(|(name, what)| !is_everyday(name, *what))
+        .filter(|(name, what)| !is_everyday(name, what))
         .map(|(name, what)| {
             let is_of_tm = SETTINGS_OF_TM.contains(&name.as_str());
             let whose = if is_of_tm { "tm" } else { "git" };
             format!("{whose}'s settings: {name} ({what})")
         })
         .collect()
+}
+
+/// Returns which of the files that say where another checkout's folders are this is.
+fn pointer_of_checkout(name: &str) -> Option<&'static str> {
+    let (_, file) = name.strip_prefix(".git/worktrees/")?.split_once('/')?;
+    POINTERS.into_iter().find(|it| *it == file)
 }
 
 /// Returns what is new later, or other than before.
@@ -264,8 +273,18 @@ fn digest_of_file(path: &Path) -> Option<u64> {
     }
 }
 
+/// Whether a file names the common folder as git does for a checkout of its.
+fn is_usual_common_dir(path: &Path) -> bool {
+    let said = || beginning(path, MOST_BYTES).ok();
+    let is_usual = |said: Vec<u8>| said == b"../.." || said == b"../..\n";
+    path.ends_with("commondir") && said().is_some_and(is_usual)
+}
+
 /// As `digest_of`, with what a link leads to: settings may lie elsewhere, and be written there.
 fn digest_of_settings(path: &Path) -> Option<u64> {
+    if is_usual_common_dir(path) {
+        return Some(USUAL_COMMON_DIR);
+    }
     let own = digest_of(path)?;
     if !path.is_symlink() {
         return Some(own);

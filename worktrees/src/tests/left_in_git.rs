@@ -225,9 +225,17 @@ fn what_others_do_in_the_repository_meanwhile_is_no_change_of_settings() {
         |before: &CheckoutSnapshot| before.changes(&snapshot(&scene), &scene.of_user).settings;
     assert_eq!(told(&before), [""; 0]);
     let with_linked = snapshot(&scene);
+    let common = "git's settings: .git/worktrees/linked/commondir";
     write(&git.join("worktrees/linked/commondir"), "/nowhere\n");
-    let changed = "git's settings: .git/worktrees/linked/commondir (changed)";
-    assert_eq!(told(&with_linked), [changed]);
+    assert_eq!(told(&with_linked), [format!("{common} (changed)")]);
+    assert_eq!(told(&before), [format!("{common} (new)")]);
+    fs::remove_file(git.join("worktrees/linked/commondir")).expect("removed");
+    assert_eq!(told(&with_linked), [""; 0]);
+    for name in ["objects/1", "refs/1"] {
+        write(&git.join("worktrees/linked").join(name), "");
+    }
+    let alone = "git's settings: .git/worktrees/linked/HEAD (new)";
+    assert_eq!(told(&with_linked), [alone]);
     std::fs::remove_dir_all(git.join("worktrees")).expect("gone");
     assert_eq!(told(&before), [""; 0]);
     write(&git.join("modules/HEAD"), "");
