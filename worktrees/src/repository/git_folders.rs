@@ -228,7 +228,7 @@ impl GitFolders {
         };
         let is_plain = |real: PathBuf| {
             let is_within = || roots.iter().any(|root| real.starts_with(root));
-            real.is_dir() || real.is_file() && is_within()
+            (real.is_dir() || real.is_file()) && is_within()
         };
         let is_elsewhere = |path: &Path| !path.canonicalize().is_ok_and(is_plain);
         let odd = Self::look(repository).odd.into_iter();

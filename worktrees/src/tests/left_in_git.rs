@@ -265,6 +265,15 @@ fn nothing_is_merged_where_git_would_write_through_a_link() {
         );
         fs::remove_file(&path).expect("removed");
     }
+    let logs = scene.of_user.git_dir().join("logs");
+    let aside = logs.with_file_name("aside");
+    fs::rename(&logs, &aside).expect("renamed");
+    link(&aside, &logs);
+    assert!(GitFolders::written_elsewhere(&scene.of_user).is_none());
+    link(&scene.folder.path().join("home"), &logs);
+    let elsewhere = GitFolders::written_elsewhere(&scene.of_user);
+    assert_eq!(elsewhere.map(|(path, _)| path), Some(logs.clone()));
+    fs::remove_file(&logs).expect("removed");
     pipe(&scene.of_user.git_dir().join("ORIG_HEAD"));
     assert!(GitFolders::written_elsewhere(&scene.of_user).is_some());
     assert_eq!(scene.head(), head);
