@@ -99,6 +99,7 @@ pub use pool::{
 pub use private::PrivateGit;
 pub use reader::Head;
 pub use refs::Kept;
+pub use repository::git_folders::GitFolders;
 pub use repository::watched::SETTINGS_OF_TM;
 pub use repository::{
     ContentAtHead, ContentRules, FilterHolder, FilterNeed, HeldFilters, Repository,

@@ -82,9 +82,20 @@ impl CheckoutSnapshot {
     /// git refused.
     pub fn of_settings(repository: &Repository) -> Result<Self> {
         let git_folders = GitFolders::look(repository);
+        let settings = Self::of_settings_in(repository, &git_folders)?;
         Ok(Self {
-            watched: repository.watched(&git_folders)?,
             git_folders: Some(git_folders.with_believed()),
+            ..settings
+        })
+    }
+
+    /// Takes a snapshot of what decides how git works, where git's folders were looked through.
+    ///
+    /// # Errors
+    /// git refused.
+    pub fn of_settings_in(repository: &Repository, folders: &GitFolders) -> Result<Self> {
+        Ok(Self {
+            watched: repository.watched(folders)?,
             ..Self::default()
         })
     }
@@ -98,10 +109,11 @@ impl CheckoutSnapshot {
     }
 
     /// Takes away what is in git's folders since, and neither a file nor a folder: git would write where it leads, or wait
-    /// for it for ever. Has git's folders found as before, and returns in words what that was; asks git nothing.
-    pub fn put_git_right(&self, repository: &Repository) -> Vec<String> {
-        let put_right = self.git_folders.as_ref().map(|it| it.put_right(repository));
-        first_of(put_right.unwrap_or_default(), SHOWN)
+    /// for it for ever. Has git's folders found as before, and returns in words what that was, and what lies there; asks git
+    /// nothing. `None` where they were given to nobody.
+    pub fn put_git_right(&self, repository: &Repository) -> Option<(Vec<String>, GitFolders)> {
+        let (words, folders) = self.git_folders.as_ref()?.put_right(repository);
+        Some((first_of(words, SHOWN), folders))
     }
 
     /// Returns what is different later, each with what happened to it and how many lines that are.

@@ -19,7 +19,9 @@ use tm_config::Escape;
 use tm_executors::agent::{AgentCommand, Progress, adopt_attempt, run_attempt};
 use tm_presets::Recipe;
 use tm_scheduler::{AgentReport, AttemptNumber, Ended, StopMode, TaskId};
-use tm_worktrees::{CheckoutChanges, CheckoutSnapshot, OtherWorktrees, Repository, TracedCommands};
+use tm_worktrees::{
+    CheckoutChanges, CheckoutSnapshot, GitFolders, OtherWorktrees, Repository, TracedCommands,
+};
 use tokio::sync::watch;
 
 /// What agents may not touch, and who else is at work.
@@ -143,15 +145,16 @@ impl AttemptRunner {
             at_work,
         } = seen;
         let put_right = self.put_git_right(checkout.clone(), is_held).await;
+        let (put_right, folders) = put_right.unzip();
         let (changes, changed_elsewhere, ()) = tokio::join!(
-            self.changes_since(checkout, is_held),
+            self.changes_since(checkout, folders, is_held),
             self.changed_elsewhere(elsewhere, is_held),
             async { afterwards(&report) }
         );
         let meanwhile = at_work.end();
         report.noticed.extend(meanwhile.noticed);
         let CheckoutChanges { work, settings } = changes.unwrap_or_default();
-        let settings = [put_right, settings].concat();
+        let settings = [put_right.unwrap_or_default(), settings].concat();
         let own_command = if work.is_empty() {
             None
         } else {
@@ -212,24 +215,34 @@ impl AttemptRunner {
         &self,
         before: Option<Arc<CheckoutSnapshot>>,
         is_held: bool,
-    ) -> Vec<String> {
-        let Some(before) = before.filter(|_| is_held) else {
-            return Vec::new();
-        };
+    ) -> Option<(Vec<String>, GitFolders)> {
+        let before = before.filter(|_| is_held)?;
         let repository = self.repository.clone();
         let put_right = in_background(move || before.put_git_right(&repository));
-        put_right.await.unwrap_or_default()
+        put_right.await.ok().flatten()
     }
 
     async fn changes_since(
         &self,
         before: Option<Arc<CheckoutSnapshot>>,
+        folders: Option<GitFolders>,
         is_held: bool,
     ) -> Option<CheckoutChanges> {
-        let (before, after) = (before?, self.checkout(is_held).await?);
+        let before = before?;
+        let after = match folders {
+            Some(folders) => self.settings_in(folders).await,
+            None => self.checkout(is_held).await,
+        }?;
         let repository = self.repository.clone();
         let changes = in_background(move || before.changes(&after, &repository));
         changes.await.ok()
+    }
+
+    /// What decides how git works, where its folders were just looked through.
+    async fn settings_in(&self, folders: GitFolders) -> Option<Arc<CheckoutSnapshot>> {
+        let repository = self.repository.clone();
+        let settings = move || CheckoutSnapshot::of_settings_in(&repository, &folders);
+        seen("the checkout", settings).await.map(Arc::new)
     }
 
     /// The user's other worktrees as they are now; `None` when they can't be looked at.

@@ -62,7 +62,7 @@ const MOST_ENTRIES: usize = 2_000_000;
 
 /// What lies in git's folders.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct GitFolders {
+pub struct GitFolders {
     /// Files that decide what git does.
     pub(crate) deciding: Vec<PathBuf>,
     /// What is neither a file nor a folder, or can't be looked at.
@@ -193,8 +193,8 @@ impl GitFolders {
     }
 
     /// Takes away what came since and is neither a file nor a folder, and has git's folders found as before; returns in
-    /// words what that was. What git believes goes without words: its own commands write it each day.
-    pub(crate) fn put_right(&self, repository: &Repository) -> Vec<String> {
+    /// words what that was, and what lies there. What git believes goes without words: its own commands write it each day.
+    pub(crate) fn put_right(&self, repository: &Repository) -> (Vec<String>, Self) {
         let now = Self::look(repository);
         let is_new = |(path, odd): &(&PathBuf, &Odd)| self.odd.get(*path) != Some(*odd);
         let odd = now.odd.iter().filter(is_new).map(|(path, odd)| {
@@ -216,7 +216,7 @@ impl GitFolders {
                 ));
             }
         }
-        words
+        (words, now)
     }
 
     /// Returns what git would write into by a link, or wait for, when it notes what it does.

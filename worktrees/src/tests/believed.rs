@@ -11,7 +11,15 @@ fn before(scene: &Scene) -> CheckoutSnapshot {
 
 /// Has git put right, which nobody is told of.
 fn put_right(scene: &Scene, before: &CheckoutSnapshot) {
-    assert_eq!(before.put_git_right(&scene.of_user), [""; 0]);
+    put_right_in(&scene.of_user, before);
+}
+
+fn put_right_in(repository: &Repository, before: &CheckoutSnapshot) {
+    let (words, folders) = before.put_git_right(repository).expect("given");
+    assert_eq!(words, [""; 0]);
+    let later = CheckoutSnapshot::of_settings_in(repository, &folders).expect("a look");
+    let told = before.changes(&later, repository);
+    assert_eq!(told, CheckoutChanges::default());
 }
 
 fn git_of_user(scene: &Scene, arguments: &[&str]) -> String {
@@ -176,6 +184,6 @@ fn what_lies_in_the_folder_of_all_checkouts_goes_for_a_linked_one_too() {
     for path in &new {
         write(path, "new\n");
     }
-    assert_eq!(before.put_git_right(&repository), [""; 0]);
+    put_right_in(&repository, &before);
     assert_eq!(new.map(|path| path.exists()), [false; 3]);
 }

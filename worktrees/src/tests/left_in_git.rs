@@ -1,7 +1,6 @@
 //! What somebody leaves in git's folders of the user's checkout besides files and folders.
 
 use super::*;
-use crate::repository::git_folders::GitFolders;
 use rustix::fs::{CWD, Mode, mkfifoat};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::symlink;
@@ -19,6 +18,11 @@ fn link(target: &Path, path: &Path) {
 
 fn snapshot(scene: &Scene) -> CheckoutSnapshot {
     CheckoutSnapshot::of_settings(&scene.of_user).expect("a look")
+}
+
+fn put_right(before: &CheckoutSnapshot, repository: &Repository) -> Vec<String> {
+    let put_right = before.put_git_right(repository);
+    put_right.expect("folders were given").0
 }
 
 #[test]
@@ -47,7 +51,7 @@ fn links_and_pipes_that_come_into_git_s_folder_are_taken_away_and_named() {
         pipe(&git.join(name));
     }
     fs::set_permissions(git.join("logs"), Permissions::from_mode(0o500)).expect("rights");
-    let said = before.put_git_right(&scene.of_user).join("\n");
+    let said = put_right(&before, &scene.of_user).join("\n");
     for name in [
         &left[..],
         &["packed-refs", "refs/heads/waits", "logs/waits"],
@@ -62,7 +66,7 @@ fn links_and_pipes_that_come_into_git_s_folder_are_taken_away_and_named() {
         git.join("hooks/post-commit").is_symlink(),
         "it was there before"
     );
-    assert_eq!(before.put_git_right(&scene.of_user), [""; 0]);
+    assert_eq!(put_right(&before, &scene.of_user), [""; 0]);
     assert_eq!(fs::read_to_string(&of_user).expect("a file"), "theirs\n");
 }
 
@@ -75,7 +79,7 @@ fn what_git_makes_itself_stays() {
     scene.git(&["commit", "--quiet", "--allow-empty", "--message", "more"]);
     scene.git(&["branch", "config"]);
     scene.git(&["branch", "hooks/config"]);
-    assert_eq!(before.put_git_right(&scene.of_user), [""; 0]);
+    assert_eq!(put_right(&before, &scene.of_user), [""; 0]);
     let changes = before.changes(&snapshot(&scene), &scene.of_user);
     assert_eq!(changes.settings, [""; 0]);
 }
@@ -92,12 +96,12 @@ fn where_git_s_folder_is_gets_put_back() {
     let pointer = repository.git_dir().join("commondir");
     let was = fs::read(&pointer).expect("a pointer");
     write(&pointer, "/nowhere\n");
-    let said = before.put_git_right(&repository).join("\n");
+    let said = put_right(&before, &repository).join("\n");
     assert!(said.contains("commondir (changed, put back)"), "{said}");
     assert_eq!(fs::read(&pointer).expect("a pointer"), was);
     let (dot_git, led) = (linked.join(".git"), fs::read(linked.join(".git")));
     write(&dot_git, "gitdir: /nowhere\n");
-    let said = before.put_git_right(&repository).join("\n");
+    let said = put_right(&before, &repository).join("\n");
     assert!(said.contains("/.git (changed, put back)"), "{said}");
     assert_eq!(fs::read(&dot_git).expect("read"), led.expect("read"));
     write(&scene.of_user.git_dir().join("commondir"), "/nowhere\n");
