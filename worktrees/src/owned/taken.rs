@@ -2,11 +2,12 @@
 //! index are read with care.
 
 use super::{OwnedFolder, SHORT};
-use crate::as_written::{AsWritten, Found, reading_every_file, touch};
+use crate::as_written::{reading_every_file, touch};
 use crate::files::{beginning, copy_with_time, replace};
 use crate::git::{Git, GitPlace, LONGEST_OF_WORK, is_object_id, joined};
 use crate::indexed::{INDEX_BYTES, Indexed, Known, folders, listed_repositories, repositories};
 use crate::nested::{assert_git_may_enter, assert_git_may_look, assert_git_may_read_rules};
+use crate::untouched::{ByIndex, Unnoticed};
 use crate::{OrFailedTo as _, Result, TreeId};
 use std::ffi::OsString;
 use std::io;
@@ -14,7 +15,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tm_scheduler::CommitId;
-use tm_untrusted::MappedWrites;
 
 /// A log of git's is no longer than this.
 pub(crate) const LOG_BYTES: usize = 4 * 1024 * 1024;
@@ -68,13 +68,13 @@ impl Looker {
             let git = self.folder.git_on_work(words).at(&place).once();
             git.until(until)
         };
-        if !self.folder.is_untouched(&copy) {
+        if let ByIndex::Touched(unnoticed) = self.folder.by_index(&copy) {
             assert_git_may_look(&self.folder.path, &self.folder.kept())?;
             self.folder.assert_may_be_led_by(&copy, git)?;
             let listing = git("ls-files --others --modified --exclude-standard -z").reading();
             let paths: Vec<PathBuf> = self.folder.beside_kept(listing)?.paths()?;
             self.assert_short(&paths)?;
-            self.folder.add_by(&copy, git)?;
+            self.folder.add_by(&copy, unnoticed, git)?;
         }
         let tree = self.folder.tree_of(&copy, git)?;
         self.folder.repository.commit_to_test(&tree, &self.base)
@@ -186,14 +186,17 @@ impl OwnedFolder {
     pub(crate) fn add(&self) -> Result<()> {
         self.assert_own()?;
         self.own_git().put_alternates_back()?;
-        if self.is_untouched(&self.index_file()) {
-            return Ok(());
+        let index = self.index_file();
+        match self.by_index(&index) {
+            ByIndex::Untouched => Ok(()),
+            ByIndex::Touched(unnoticed) => {
+                self.add_by(&index, unnoticed, |words| self.git_on_work(words))
+            }
         }
-        self.add_by(&self.index_file(), |words| self.git_on_work(words))
     }
 
     /// Takes everything in the folder into an index, but for what is kept and what the tree's own rules leave out.
-    fn add_by(&self, index: &Path, git: impl Fn(&str) -> Git) -> Result<()> {
+    fn add_by(&self, index: &Path, unnoticed: Unnoticed, git: impl Fn(&str) -> Git) -> Result<()> {
         let kept = &self.kept();
         assert_git_may_look(&self.path, kept)?;
         let mut paths = vec![PathBuf::from(".")];
@@ -212,6 +215,7 @@ impl OwnedFolder {
             let add = git("add --all --pathspec-from-file=- --pathspec-file-nul");
             add.input(joined(&paths)).done()
         };
+        let add = || self.seeing_all_that_was_written(index, unnoticed, add);
         self.passing_over_repositories(index, &git, add)
     }
 
@@ -250,6 +254,8 @@ impl OwnedFolder {
             let add = "add --all --ignore-errors --pathspec-from-file=- --pathspec-file-nul";
             self.git_on_work(add).input(joined(&paths)).answer()
         };
+        let unnoticed = self.by_index(&index).unnoticed();
+        let add = || self.seeing_all_that_was_written(&index, unnoticed, add);
         let _refused = self.passing_over_repositories(&index, git, add)?;
         self.write_tree()
     }
@@ -271,7 +277,6 @@ impl OwnedFolder {
             let call = git("update-index").arg(how);
             call.args(["-z", "--stdin"]).input(joined(paths)).done()
         };
-        let take = || self.seeing_all_that_was_written(index, take);
         let before = all()?;
         if before.is_empty() {
             return take();
@@ -296,25 +301,15 @@ impl OwnedFolder {
     fn seeing_all_that_was_written<T>(
         &self,
         index: &Path,
+        unnoticed: Unnoticed,
         compare: impl FnOnce() -> Result<T>,
     ) -> Result<T> {
-        if self.mapped_writes() == MappedWrites::Stamped {
-            return compare();
-        }
-        let Some(known) = self.repository.read(|_| self.known_by(index)) else {
-            return reading_every_file(index, MappedWrites::Unnoticed, compare);
+        let is_own = index == self.index_file();
+        let Some(unnoticed) = unnoticed.filter(|some| is_own || some.is_empty()) else {
+            // Nobody can tell of which files, or somebody is at work there, whose files stay as they are.
+            return reading_every_file(index, self.mapped_writes(), compare);
         };
-        let is_other = |(path, written): (PathBuf, AsWritten)| {
-            let path = self.path.join(path);
-            let says = path.symlink_metadata().ok()?;
-            (written.found_at(&path, &says) == Found::OtherContent).then_some(path)
-        };
-        let others: Vec<PathBuf> = known.files_written().filter_map(is_other).collect();
-        if !others.is_empty() && index != self.index_file() {
-            // Somebody is at work there, whose files stay as they are.
-            return reading_every_file(index, MappedWrites::Unnoticed, compare);
-        }
-        for path in others {
+        for path in unnoticed {
             touch(&path).or_failed_to("look at", path)?;
         }
         compare()

@@ -1,6 +1,7 @@
 //! Where git need not look into a folder, and where it has to.
 
 use super::*;
+use crate::untouched::ByIndex;
 use proptest::prelude::*;
 use std::os::unix::fs::symlink;
 
@@ -13,7 +14,7 @@ fn checked_out(scene: &Scene) -> Worktree {
 
 fn is_untouched(worktree: &Worktree) -> bool {
     let folder = &worktree.lister().0;
-    folder.is_untouched(&folder.index_file())
+    folder.by_index(&folder.index_file()) == ByIndex::Untouched
 }
 
 #[test]
