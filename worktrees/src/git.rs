@@ -109,10 +109,16 @@ pub(crate) struct Git {
 /// Files are compared with what git knows of them by all that the system says, the time of change of the inode
 /// included, which a program can't set; and nothing lets git leave a file out of sight. Parents are what commits say:
 /// the file that says it again for all of them can be written by anybody.
+///
+/// Who takes away thousands of files and makes thousands of others has git compare each with each, for minutes: beyond so
+/// many it looks for renames among files that are the same, or have the same name. As many as git's `diff` took until 2021;
+/// of files of any length a merge takes less than `LONGEST_OF_MERGE`. The same for all, since a merge that is previewed,
+/// tested, landed and audited is the same one.
 const SETTINGS: &str = "gc.auto=0 maintenance.auto=false core.fsmonitor=false core.commitGraph=false advice.detachedHead=false \
     core.filesRefLockTimeout=1000 core.packedRefsTimeout=2000 core.trustctime=true core.checkStat=default \
     core.ignoreStat=false core.sparseCheckout=false core.untrackedCache=false core.splitIndex=false \
-    index.sparse=false index.version=2 submodule.recurse=false log.showSignature=false";
+    index.sparse=false index.version=2 submodule.recurse=false log.showSignature=false \
+    merge.renameLimit=400 diff.renameLimit=400";
 
 /// Commands that change refs, index, worktrees or files; around each there is a point at which tests let tm die.
 const CHANGING: &str = "read-tree update-ref symbolic-ref branch worktree reset clean checkout add write-tree commit commit-tree \

@@ -5,6 +5,7 @@ mod apart;
 mod arguments;
 mod believed;
 mod bounded;
+mod bounded_merges;
 mod extent;
 mod history;
 mod hooks;
