@@ -7,6 +7,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 /// Variables that say where a repository, its index or its objects are, or change what a path means.
 ///
@@ -43,6 +44,8 @@ pub struct Environment {
     checkout: Option<Arc<Path>>,
     /// Whether agents write there, so that nothing else is looked for there either.
     is_written: bool,
+    /// When each call has ended at the latest.
+    until: Option<Instant>,
     /// Found once for all calls.
     searched: Arc<OnceLock<Searched>>,
 }
@@ -76,6 +79,17 @@ impl Environment {
             searched: Arc::default(),
             ..self
         }
+    }
+
+    /// Returns the environment in which no call goes on after a moment.
+    pub(crate) const fn ending(mut self, until: Instant) -> Self {
+        self.until = Some(until);
+        self
+    }
+
+    /// Returns when each call has ended at the latest.
+    pub(crate) const fn until(&self) -> Option<Instant> {
+        self.until
     }
 
     /// Tells whether agents write the checkout.

@@ -11,7 +11,7 @@ mod staying;
 
 pub(crate) use answer::{Answer, entry, fields, is_object_id, joined, pairs, path_of, unexpected};
 pub use bounded::end_gits;
-pub(crate) use bounded::{LONGEST_OF_NETWORK, LONGEST_OF_WORK};
+pub(crate) use bounded::{LONGEST_OF_MERGE, LONGEST_OF_NETWORK, LONGEST_OF_WORK};
 pub(crate) use staying::StayingGit;
 pub use staying::staying_processes;
 
@@ -98,6 +98,8 @@ pub(crate) struct Git {
     output: Option<PathBuf>,
     retries: u32,
     longest: Option<Duration>,
+    /// When it has ended at the latest, however long it may take.
+    until: Option<Instant>,
     /// The lock that nobody but this call takes.
     own_lock: Option<PathBuf>,
     refused: Option<Error>,
@@ -164,6 +166,7 @@ impl Git {
             retries: RETRIES,
             // A hook of the user's takes what it takes.
             longest: (hooks == RunHooks::No).then_some(LONGEST),
+            until: environment.until(),
             own_lock: None,
             refused: None,
         }
@@ -258,9 +261,10 @@ impl Git {
         self
     }
 
-    /// The same at a moment.
-    pub(crate) fn until(self, moment: Instant) -> Self {
-        self.at_most(moment.saturating_duration_since(Instant::now()))
+    /// Has the call end at a moment, or when all of its environment do.
+    pub(crate) fn until(mut self, moment: Instant) -> Self {
+        self.until = Some(self.until.map_or(moment, |until| until.min(moment)));
+        self
     }
 
     /// Says that nobody else works with an index: what stays of its lock when a call was killed is that call's.

@@ -2,7 +2,7 @@
 //! messages mean.
 
 use crate::asked::Asking;
-use crate::git::{Git, fields, is_object_id, unexpected};
+use crate::git::{Git, LONGEST_OF_MERGE, fields, is_object_id, unexpected};
 use crate::{Error, Repository, Result, TreeId};
 use std::fmt::Write as _;
 use tm_scheduler::CommitId;
@@ -150,7 +150,10 @@ impl Repository {
         let is_short = files.len() <= MOST_FILES && bytes <= MOST_BYTES;
         let files = if is_short { files } else { &[] };
         let trailers = self
-            .log(|git| git.arg(range).arg("--").args(files))?
+            .log(|git| {
+                let git = git.at_most(LONGEST_OF_MERGE);
+                git.arg(range).arg("--").args(files)
+            })?
             .into_iter()
             .flat_map(|commit| commit.trailers);
         Ok(trailers

@@ -90,7 +90,7 @@ pub use merge::{Conflict, ConflictedText, Conflicts, Landing, MergePreview};
 pub use merge_into_checkout::FastForwardPolicy;
 pub use merged::{Besides, Merged, OwnReference};
 pub use objects::ObjectCheck;
-pub use owned::{Lister, Looker, OwnedHead};
+pub use owned::{LONGEST_LOOK, Lister, Looker, OwnedHead};
 pub use patterns::PathPatterns;
 pub use pool::{
     Captured, InspectionWorktree, JudgeCheckout, PruneOutcome, Pruned, Pruning, Returning,

@@ -1,6 +1,6 @@
 //! Merges without a checkout: the base of a task, and landing.
 
-use crate::git::{Git, entry, fields, path_of, unexpected};
+use crate::git::{Git, LONGEST_OF_MERGE, entry, fields, path_of, unexpected};
 use crate::new_commit::NewCommit;
 use crate::{Error, Repository, Result, TreeId};
 use std::collections::BTreeMap;
@@ -227,6 +227,7 @@ impl Repository {
             .git_on_objects("-c merge.conflictStyle=diff3")
             // How files are merged is said by the tree that is merged into, and by no file that lies about.
             .variable("GIT_ATTR_SOURCE", ours.as_str())
+            .at_most(LONGEST_OF_MERGE)
             .line("merge-tree --write-tree -z --messages")
             .commit(ours)
             .commit(theirs);

@@ -10,7 +10,7 @@ mod taken;
 pub use git_files::OwnedHead;
 pub(crate) use git_files::{SHORT, dot_git, pointed_at, replace_whatever};
 pub(crate) use taken::{LOG_BYTES, last_of_log};
-pub use taken::{Lister, Looker};
+pub use taken::{LONGEST_LOOK, Lister, Looker};
 
 use crate::clean::{KnownFiles, OtherFiles, clean, remove_if_there};
 use crate::files::Identity;

@@ -68,6 +68,11 @@ fn write_mapped(file: &Path) {
     mapping.fill(b'x');
 }
 
+/// When a look that begins now is over.
+fn soon() -> std::time::Instant {
+    std::time::Instant::now() + LONGEST_LOOK
+}
+
 struct Scene {
     folder: TempDir,
     /// The repository as the user has it, and as the run of the pool does.

@@ -1,6 +1,7 @@
 //! Looks closer at conflicts of lines: where each is, the tree in which both sides' added lines stand, and whether the tree
 //! of a merge is what merging gives, by the way that the merge itself names.
 
+use crate::git::LONGEST_OF_MERGE;
 use crate::tree::index_entry;
 use crate::{Conflict, ConflictedText, Landing, OrFailedTo as _, Repository, Result, TreeId};
 use std::io::Write as _;
@@ -145,6 +146,7 @@ impl Repository {
         let files = VersionFiles::of(texts.each_ref().map(String::as_bytes))?;
         let git = self
             .git_on_objects("merge-file -p --diff3")
+            .at_most(LONGEST_OF_MERGE)
             .arg(format!("--marker-size={marker}"))
             .args(["ours", "base", "theirs"].map(|name| files.path().join(name)));
         // The exit code counts the conflicts; beyond 127 it is an error.

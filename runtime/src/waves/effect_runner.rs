@@ -217,9 +217,13 @@ impl EffectRunner {
                 let _nobody_listens = sender.send(StepMessage::Seen(Box::new(input)));
             };
             self.looks.spawn(async move {
-                if looks.is_due().await {
+                if let Some(alone) = looks.due().await {
                     // In no place of those that others wait for: what is looked at is being written.
-                    let _made = spawn_blocking(move || looks.make(&setup, tell)).await;
+                    let made = spawn_blocking(move || {
+                        let _until_then = alone;
+                        looks.make(&setup, tell);
+                    });
+                    let _made = made.await;
                 }
             });
         }

@@ -6,13 +6,12 @@
 
 use super::run_setup::Shared;
 use itertools::Itertools as _;
-use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use tm_scheduler::{AttemptNumber, CommitId, Foreseen, Input, Scheduler, TaskId};
-use tm_worktrees::{Error, Landing, Looker, Repository, Worktree};
-use tokio::sync::watch;
+use tm_worktrees::{Error, LONGEST_LOOK, Landing, Looker, Repository, Worktree};
+use tokio::sync::{Mutex, OwnedMutexGuard, watch};
 use tokio::time::{Instant, timeout};
 
 /// So long the branch rests before anybody looks.
@@ -30,7 +29,7 @@ pub(crate) struct LookingAhead {
     last_round: LastRound,
 }
 
-/// When the last round of looks began.
+/// When the last round of looks began. Whoever makes one holds it: two at a time would only have more merged at once.
 type LastRound = Arc<Mutex<Option<Instant>>>;
 
 /// The looks that are to be made after one landing.
@@ -109,24 +108,31 @@ impl LookingAhead {
 }
 
 impl LookRound {
-    /// Waits until they are to be made; tells whether they still are.
-    pub(crate) async fn is_due(&mut self) -> bool {
+    /// Waits until they are to be made, and nobody makes others; returns what whoever makes them holds until then, nothing
+    /// where they are not to be made any more.
+    pub(crate) async fn due(&mut self) -> Option<OwnedMutexGuard<Option<Instant>>> {
+        let mut last_round = Arc::clone(&self.last_round).lock_owned().await;
         let is_late = |last: Instant| last.elapsed() >= AT_LEAST_EVERY;
-        if !self.last_round.lock().is_none_or(is_late) {
+        if !last_round.is_none_or(is_late) {
             let moves = self.moves.wait_for(|moves| *moves != self.number);
-            if timeout(REST, moves).await.is_ok() {
-                return false;
-            }
+            let _rested = timeout(REST, moves).await;
         }
-        *self.last_round.lock() = Some(Instant::now());
-        true
+        if !self.is_last() {
+            return None;
+        }
+        *last_round = Some(Instant::now());
+        Some(last_round)
+    }
+
+    fn is_last(&self) -> bool {
+        *self.moves.borrow() == self.number
     }
 
     /// Makes them, and tells what is foreseen.
     pub(crate) fn make(&self, setup: &Shared, tell: impl Fn(Input)) {
         for look in &self.looks {
             // Whoever comes now looks at more.
-            if *self.moves.borrow() != self.number {
+            if !self.is_last() {
                 return;
             }
             if let Some(input) = look.look(setup) {
@@ -146,7 +152,8 @@ impl Look {
     }
 
     fn foreseen(&self, repository: &Repository) -> Result<Foreseen, Error> {
-        let work = self.looker.commit()?;
+        let until = std::time::Instant::now() + LONGEST_LOOK;
+        let (work, repository) = (self.looker.commit(until)?, &repository.until(until));
         let (mut files, mut with) = (Vec::new(), Vec::new());
         if let Landing::Conflict(conflict) = repository.land_united(&self.tip, &work)? {
             files = conflict.files;
@@ -189,18 +196,39 @@ mod tests {
         }
     }
 
+    /// What is there of a round without waiting: nothing while it waits, `Some(false)` where it is not made any more.
+    async fn at_once(round: &mut LookRound) -> Option<bool> {
+        tokio::select! {
+            biased;
+            due = round.due() => Some(due.is_some()),
+            () = std::future::ready(()) => None,
+        }
+    }
+
     #[tokio::test]
     async fn looks_wait_for_a_rest_or_are_made_once_in_a_while() {
         let ahead = LookingAhead::default();
-        assert!(round(&ahead).is_due().await, "nobody has looked yet");
+        assert!(round(&ahead).due().await.is_some(), "nobody has looked yet");
         // However long this test takes, that was a moment ago.
-        *ahead.last_round.lock() = Instant::now().checked_add(AT_LEAST_EVERY * 1_000);
+        *ahead.last_round.lock().await = Instant::now().checked_add(AT_LEAST_EVERY * 1_000);
         let (mut before, mut last) = (round(&ahead), round(&ahead));
-        assert!(!before.is_due().await, "the branch has moved on");
-        assert!(last.is_due().await, "nothing lands any more");
-        let mut before = round(&ahead);
-        *ahead.last_round.lock() = Instant::now().checked_sub(AT_LEAST_EVERY);
-        ahead.moved_again();
-        assert!(before.is_due().await, "the last look was long ago");
+        assert!(before.due().await.is_none(), "the branch has moved on");
+        assert_eq!(at_once(&mut last).await, None, "it may move again");
+        assert!(last.due().await.is_some(), "nothing lands any more");
+        *ahead.last_round.lock().await = Instant::now().checked_sub(AT_LEAST_EVERY);
+        let due = at_once(&mut last).await;
+        assert_eq!(due, Some(true), "the last look was long ago");
+    }
+
+    #[tokio::test]
+    async fn nobody_looks_while_another_round_is_made_and_only_the_last_one_does_then() {
+        let ahead = LookingAhead::default();
+        let made = round(&ahead).due().await.expect("nobody has looked yet");
+        let (mut waits, mut last) = (round(&ahead), round(&ahead));
+        assert_eq!(at_once(&mut waits).await, None);
+        assert_eq!(at_once(&mut last).await, None);
+        drop(made);
+        assert_eq!(at_once(&mut waits).await, Some(false));
+        assert!(last.due().await.is_some());
     }
 }

@@ -21,6 +21,8 @@ use std::time::{Duration, Instant};
 pub(super) const LONGEST: Duration = Duration::from_mins(30);
 /// Where work that somebody has done in a worktree is looked at and taken.
 pub(crate) const LONGEST_OF_WORK: Duration = Duration::from_mins(10);
+/// Where commits are merged. What nobody compares in this time is no work that lands, and others wait for it.
+pub(crate) const LONGEST_OF_MERGE: Duration = Duration::from_mins(2);
 /// Where something is fetched over a network.
 pub(crate) const LONGEST_OF_NETWORK: Duration = Duration::from_hours(12);
 /// So long those that go on may take once all are to end.
@@ -50,7 +52,7 @@ pub fn end_gits() {
 impl Git {
     /// Runs the call, whose stdin and stdout are what they are to be, for no longer than it may take.
     pub(super) fn output_in_time(&mut self) -> Result<Output> {
-        let longest = self.longest.map(tm_faults::longest_git);
+        let longest = self.longest_now();
         let waited = run(&mut self.command, longest).map_err(|source| self.not_started(source))?;
         if !matches!(&waited, Waited::Done(output) if output.status.code().is_some()) {
             self.remove_own_lock()?;
@@ -64,6 +66,14 @@ impl Git {
             }),
             Waited::Stopped => Err(Error::GitStopped(command())),
         }
+    }
+
+    /// Returns how long it may take when it begins now.
+    fn longest_now(&self) -> Option<Duration> {
+        let longest = self.longest.map(tm_faults::longest_git);
+        let now = Instant::now();
+        let left = self.until.map(|until| until.saturating_duration_since(now));
+        [longest, left].into_iter().flatten().min()
     }
 
     /// Removes what a git that was killed had no time to.
@@ -88,6 +98,9 @@ enum Waited {
 /// Runs a command, which heads a process group of its own, for no longer than it may take: `None` for one that nobody
 /// ends.
 fn run(command: &mut Command, longest: Option<Duration>) -> io::Result<Waited> {
+    if longest == Some(Duration::ZERO) {
+        return Ok(Waited::TookTooLong);
+    }
     let mut child = command.stderr(Stdio::piped()).spawn()?;
     let began = Instant::now();
     let ended = said_by(&mut child, || {

@@ -22,8 +22,8 @@ pub(crate) const LOG_BYTES: usize = 4 * 1024 * 1024;
 /// A look at what is under way reads no more than this.
 const LOOKED_AT_BYTES: u64 = 64 * 1024 * 1024;
 
-/// None takes git longer: it is worth less than that, and others wait for it at the end.
-const LONGEST_LOOK: Duration = Duration::from_secs(5);
+/// Nothing of it goes on for longer: it is worth less than that, and others wait for it at the end.
+pub const LONGEST_LOOK: Duration = Duration::from_secs(5);
 
 /// A program can be given so many bytes of paths everywhere.
 const LONGEST_WORDS: usize = 96 * 1024;
@@ -53,8 +53,8 @@ impl Looker {
     /// Returns what is there now as a commit on the worktree's base, on no branch; what is being written may be in it by half.
     ///
     /// # Errors
-    /// git can't take what is there, or the disk refused.
-    pub fn commit(&self) -> Result<CommitId> {
+    /// git can't take what is there by then, or the disk refused.
+    pub fn commit(&self, until: Instant) -> Result<CommitId> {
         let scratch = tempfile::tempdir().or_failed_to("write in", std::env::temp_dir())?;
         let copy = scratch.path().join("index");
         copy_with_time(&self.folder.index_file(), &copy)?;
@@ -63,7 +63,6 @@ impl Looker {
             ..self.folder.place()
         };
         // Whoever works there may make a pipe right after it was looked for.
-        let until = Instant::now() + LONGEST_LOOK;
         let git = |words: &str| {
             let git = self.folder.git_on_work(words).at(&place).once();
             git.until(until)

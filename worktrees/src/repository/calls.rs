@@ -7,6 +7,7 @@ use crate::nested::{ATTRIBUTES, IGNORED, assert_git_may_read};
 use crate::owned::{SHORT, pointed_at};
 use crate::{OrFailedTo as _, Result, RunHooks};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 use tempfile::TempDir;
 
 /// Commands that read the rules at the top of a checkout: attributes, also for commits alone, and patterns of what is ignored.
@@ -33,6 +34,14 @@ const READ_ALL_RULES: [&str; 10] = [
 ];
 
 impl Repository {
+    /// Returns the same repository, for calls of which none goes on after a moment.
+    #[must_use]
+    pub fn until(&self, moment: Instant) -> Self {
+        let mut until = self.clone();
+        until.environment = until.environment.ending(moment);
+        until
+    }
+
     /// A call that only reads, with the settings that the user's own commands have now.
     pub(crate) fn git_as_user(&self, words: &str) -> Git {
         GitPlace::of(&self.git_dir)

@@ -1,6 +1,7 @@
 //! Merges for which git would take minutes, or all memory, whatever the sides did to the files.
 
 use super::*;
+use std::time::Instant;
 
 /// A repository whose user has git look for renames among however many files.
 struct Renamed {
@@ -54,7 +55,7 @@ fn renames_are_found_among_as_many_files_as_are_compared_in_a_moment_whatever_is
         let renamed = Renamed::new(files);
         let (repository, of_user) = (&renamed.scene.repository, &renamed.scene.of_user);
         let [ours, theirs] = renamed.sides();
-        let begun = std::time::Instant::now();
+        let begun = Instant::now();
         let merged = repository.merged_as_far(&ours, &theirs).expect("a merge");
         assert!(begun.elapsed().as_secs() < 30, "{:?}", begun.elapsed());
         let landing = repository.land(&ours, &theirs).expect("an answer");
@@ -83,4 +84,25 @@ fn renames_are_found_among_as_many_files_as_are_compared_in_a_moment_whatever_is
             ),
         }
     }
+}
+
+#[test]
+fn merges_end_when_whoever_asks_has_no_more_time_and_are_the_works_fault() {
+    let renamed = Renamed::new(2);
+    let repository = &renamed.scene.repository;
+    let [ours, theirs] = renamed.sides();
+    let over = repository.until(Instant::now());
+    for error in [
+        over.land_united(&ours, &theirs).expect_err("no time"),
+        over.merged_as_far(&ours, &theirs).expect_err("no time"),
+    ] {
+        assert!(matches!(error, Error::GitTookTooLong { .. }), "{error}");
+        assert!(error.is_of_work() && !error.is_of_surroundings());
+    }
+    let in_time = repository.until(soon()).land_united(&ours, &theirs);
+    assert!(matches!(in_time, Ok(Landing::Clean(_))));
+    let looker = renamed.scene.check_out("1", &ours).looker();
+    write(&looker.folder.path.join("new.txt"), "new\n");
+    looker.commit(Instant::now()).expect_err("no time");
+    looker.commit(soon()).expect("seen");
 }

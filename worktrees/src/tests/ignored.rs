@@ -1,6 +1,6 @@
 //! Which ignored paths of a checkout are found by patterns.
 
-use super::{Scene, write};
+use super::{Scene, soon, write};
 use crate::PathPatterns;
 
 fn scene(files: &[&str]) -> Scene {
@@ -115,7 +115,7 @@ fn what_is_kept_and_ignored_is_in_nobodys_way_who_looks() {
     worktree
         .keep(&["made".into(), "kept.txt".into()])
         .expect("kept");
-    let seen = worktree.looker().commit().expect("a look");
+    let seen = worktree.looker().commit(soon()).expect("a look");
     let taken = worktree
         .capture(&PathPatterns::default())
         .expect("captured")

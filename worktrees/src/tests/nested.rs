@@ -119,7 +119,7 @@ fn a_pipe_in_the_place_of_rules_keeps_nobody_waiting() {
         let (captured, looked, listed, salvaged) = without_waiting(&pipe, move || {
             (
                 worktree.capture(&PathPatterns::default()),
-                worktree.looker().commit(),
+                worktree.looker().commit(soon()),
                 worktree.lister().untracked(),
                 worktree.salvage("refs/tm/salvage/1", "kept"),
             )
@@ -161,7 +161,7 @@ fn a_pipe_in_the_place_of_rules_in_what_is_kept_keeps_nobody_waiting() {
         let (captured, looked) = without_waiting(&pipe, move || {
             let captured = worktree.capture(&PathPatterns::default());
             write(&worktree.path().join("more.txt"), "work");
-            (captured, worktree.looker().commit())
+            (captured, worktree.looker().commit(soon()))
         });
         let captured = captured.expect("captured");
         assert_eq!(captured.ignored, [std::path::PathBuf::from("x.log")]);

@@ -474,7 +474,7 @@ fn repositories_of_agents_are_asked_nothing_by_their_own_settings() {
     folder.add().expect("added");
     write(&place.join("file"), "b\n");
     worktree.tree().expect("a tree");
-    worktree.looker().commit().expect("seen");
+    worktree.looker().commit(soon()).expect("seen");
     folder.tree_of_what_can_be_taken().expect("a tree");
     assert!(!mark.exists());
 

@@ -240,15 +240,18 @@ fn a_looker_sees_what_is_there_and_touches_nothing() {
     let scene = Scene::new();
     let worktree = checked_out(&scene);
     let tree = |commit: &CommitId| scene.repository.tree_of(commit).expect("a tree");
-    let seen = worktree.looker().commit().expect("seen");
+    let seen = worktree.looker().commit(soon()).expect("seen");
     assert_eq!(tree(&seen), tree(&scene.head()));
     write(&worktree.path().join("a.txt"), "other\n");
-    let seen = worktree.looker().commit().expect("seen");
+    let seen = worktree.looker().commit(soon()).expect("seen");
     let text = scene.repository.text_at(&seen, "a.txt").expect("read");
     assert_eq!(text.as_deref(), Some("other\n"));
     assert!(!is_untouched(&worktree));
     // Of holes: to read it would take longer than anybody waits.
     let long = std::fs::File::create(worktree.path().join("long")).expect("made");
     long.set_len(1 << 40).expect("long");
-    worktree.looker().commit().expect_err("too long to look at");
+    worktree
+        .looker()
+        .commit(soon())
+        .expect_err("too long to look at");
 }

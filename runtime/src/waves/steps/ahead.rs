@@ -9,6 +9,7 @@ use crate::{StepError, Turn, blocking, briefly};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use tm_executors::testing::TestCommand;
 use tm_scheduler::{CommitId, TestReport};
 use tm_worktrees::{Error, Landing, Repository, TreeId};
@@ -148,12 +149,14 @@ async fn measure(
 /// Merges that stand in for those that there will be when work has landed; nobody ever builds on them.
 #[derive(Debug, Default)]
 pub(crate) struct MergesAhead {
-    /// By the tree that is merged into and the commit that is merged; `None` where they conflict.
+    /// By the tree that is merged into and the commit that is merged; `None` where they conflict, or take too long.
     known: Mutex<BTreeMap<(TreeId, CommitId), Option<CommitId>>>,
 }
 
 /// So many merges are known at the most; they can be made again.
 const MOST_KNOWN: usize = 1_000;
+/// None takes longer, since others wait for it in places that all of the run share: nothing is tested on top of it then.
+const LONGEST_MERGE: Duration = Duration::from_secs(20);
 
 impl MergesAhead {
     /// Returns what there will be before a commit lands after others, and after that; `None` where it conflicts. One of
@@ -186,10 +189,15 @@ impl MergesAhead {
         if let Some(merge) = known.get(&key) {
             return Ok(merge.clone());
         }
-        let merge = match repository.land_united(head, commit)? {
-            Landing::AlreadyLanded => return Ok(Some(head.clone())),
-            Landing::Conflict(_) => None,
-            Landing::Clean(preview) => Some(repository.merge_to_test(&preview)?),
+        let merge = match repository
+            .until(Instant::now() + LONGEST_MERGE)
+            .land_united(head, commit)
+        {
+            Ok(Landing::AlreadyLanded) => return Ok(Some(head.clone())),
+            // Whoever lands takes the time that it takes.
+            Ok(Landing::Conflict(_)) | Err(Error::GitTookTooLong { .. }) => None,
+            Ok(Landing::Clean(preview)) => Some(repository.merge_to_test(&preview)?),
+            Err(error) => return Err(error),
         };
         if known.len() >= MOST_KNOWN {
             known.clear();
