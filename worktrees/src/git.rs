@@ -100,6 +100,7 @@ pub(crate) struct Git {
     longest: Option<Duration>,
     /// When it has ended at the latest, however long it may take.
     until: Option<Instant>,
+    most_memory: Option<u64>,
     /// The lock that nobody but this call takes.
     own_lock: Option<PathBuf>,
     refused: Option<Error>,
@@ -112,10 +113,9 @@ pub(crate) struct Git {
 /// included, which a program can't set; and nothing lets git leave a file out of sight. Parents are what commits say:
 /// the file that says it again for all of them can be written by anybody.
 ///
-/// Who takes away thousands of files and makes thousands of others has git compare each with each, for minutes: beyond so
-/// many it looks for renames among files that are the same, or have the same name. As many as git's `diff` took until 2021;
-/// of files of any length a merge takes less than `LONGEST_OF_MERGE`. The same for all, since a merge that is previewed,
-/// tested, landed and audited is the same one.
+/// Who takes away thousands of files and makes others has git compare each with each, for minutes: beyond so many it finds
+/// renames by content and name alone. As many as `diff` took until 2021; of files of any length that is less than
+/// `LONGEST_OF_MERGE`. A merge that is previewed, tested, landed and audited has to be the same one.
 const SETTINGS: &str = "gc.auto=0 maintenance.auto=false core.fsmonitor=false core.commitGraph=false advice.detachedHead=false \
     core.filesRefLockTimeout=1000 core.packedRefsTimeout=2000 core.trustctime=true core.checkStat=default \
     core.ignoreStat=false core.sparseCheckout=false core.untrackedCache=false core.splitIndex=false \
@@ -167,6 +167,7 @@ impl Git {
             // A hook of the user's takes what it takes.
             longest: (hooks == RunHooks::No).then_some(LONGEST),
             until: environment.until(),
+            most_memory: None,
             own_lock: None,
             refused: None,
         }

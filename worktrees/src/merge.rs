@@ -1,6 +1,6 @@
 //! Merges without a checkout: the base of a task, and landing.
 
-use crate::git::{Git, LONGEST_OF_MERGE, entry, fields, path_of, unexpected};
+use crate::git::{Git, entry, fields, path_of, unexpected};
 use crate::new_commit::NewCommit;
 use crate::{Error, Repository, Result, TreeId};
 use std::collections::BTreeMap;
@@ -27,7 +27,7 @@ pub struct Conflict {
     pub marked: TreeId,
     /// The versions of each file, where lines of regular files and lock files are all that is at odds; `None` where
     /// anything else is: a file that is gone or renamed on one side, a link, a submodule, a mode, something that is no
-    /// text, more than some hundred files.
+    /// text or longer than texts are, more than some hundred files.
     pub texts: Option<Vec<ConflictedText>>,
 }
 
@@ -227,7 +227,7 @@ impl Repository {
             .git_on_objects("-c merge.conflictStyle=diff3")
             // How files are merged is said by the tree that is merged into, and by no file that lies about.
             .variable("GIT_ATTR_SOURCE", ours.as_str())
-            .at_most(LONGEST_OF_MERGE)
+            .merging()
             .line("merge-tree --write-tree -z --messages")
             .commit(ours)
             .commit(theirs);
@@ -239,7 +239,7 @@ impl Repository {
         let tree = TreeId(String::from_utf8_lossy(tree).trim().to_owned());
         Ok(match answer.code {
             0 => Ok(tree),
-            _ => Err(conflict(tree, rest)),
+            _ => Err(self.without_long_texts(conflict(tree, rest))?),
         })
     }
 }

@@ -1,7 +1,6 @@
 //! Looks closer at conflicts of lines: where each is, the tree in which both sides' added lines stand, and whether the tree
 //! of a merge is what merging gives, by the way that the merge itself names.
 
-use crate::git::LONGEST_OF_MERGE;
 use crate::tree::index_entry;
 use crate::{Conflict, ConflictedText, Landing, OrFailedTo as _, Repository, Result, TreeId};
 use std::io::Write as _;
@@ -13,6 +12,10 @@ use tm_scheduler::merging::{
     with_ended_line, without_removed,
 };
 use tm_scheduler::verdict::is_test_path;
+
+/// Marks as long as a line of the text wants them, at each of its lines, are no longer than this, in bytes: the usual ones
+/// are in a text of nothing but ends of lines.
+const LONGEST_MARKS: usize = 128 * 1024 * 1024;
 
 /// What a file becomes in a merged tree.
 #[derive(Debug)]
@@ -143,10 +146,14 @@ impl Repository {
             .each_ref()
             .map(|version| with_ended_line(String::from_utf8_lossy(version).into_owned()));
         let marker = marker_size(&texts.each_ref().map(String::as_str));
+        let lines = texts.iter().map(|text| text.lines().count()).max();
+        if lines.unwrap_or_default().saturating_mul(marker) > LONGEST_MARKS {
+            return Ok(None);
+        }
         let files = VersionFiles::of(texts.each_ref().map(String::as_bytes))?;
         let git = self
             .git_on_objects("merge-file -p --diff3")
-            .at_most(LONGEST_OF_MERGE)
+            .merging()
             .arg(format!("--marker-size={marker}"))
             .args(["ours", "base", "theirs"].map(|name| files.path().join(name)));
         // The exit code counts the conflicts; beyond 127 it is an error.

@@ -23,6 +23,9 @@ pub(super) const LONGEST: Duration = Duration::from_mins(30);
 pub(crate) const LONGEST_OF_WORK: Duration = Duration::from_mins(10);
 /// Where commits are merged. What nobody compares in this time is no work that lands, and others wait for it.
 pub(crate) const LONGEST_OF_MERGE: Duration = Duration::from_mins(2);
+/// git takes no more memory to merge, in bytes: of a text of nothing but ends of lines it takes 180 bytes each, of others
+/// some ten, so that those of `LONGEST_TEXT` are merged whatever they hold, and those of `LONGEST_FILE` as a rule.
+const MOST_MEMORY_OF_MERGE: u64 = 4 * 1024 * 1024 * 1024;
 /// Where something is fetched over a network.
 pub(crate) const LONGEST_OF_NETWORK: Duration = Duration::from_hours(12);
 /// So long those that go on may take once all are to end.
@@ -50,10 +53,18 @@ pub fn end_gits() {
 }
 
 impl Git {
+    /// Says that the call merges what agents wrote: it takes no longer than a merge, and no more memory.
+    pub(crate) const fn merging(self) -> Self {
+        let mut git = self.at_most(LONGEST_OF_MERGE);
+        git.most_memory = Some(MOST_MEMORY_OF_MERGE);
+        git
+    }
+
     /// Runs the call, whose stdin and stdout are what they are to be, for no longer than it may take.
     pub(super) fn output_in_time(&mut self) -> Result<Output> {
         let longest = self.longest_now();
-        let waited = run(&mut self.command, longest).map_err(|source| self.not_started(source))?;
+        let waited = run(&mut self.command, longest, self.most_memory)
+            .map_err(|source| self.not_started(source))?;
         if !matches!(&waited, Waited::Done(output) if output.status.code().is_some()) {
             self.remove_own_lock()?;
         }
@@ -95,13 +106,20 @@ enum Waited {
     Stopped,
 }
 
-/// Runs a command, which heads a process group of its own, for no longer than it may take: `None` for one that nobody
-/// ends.
-fn run(command: &mut Command, longest: Option<Duration>) -> io::Result<Waited> {
+/// Runs a command, which heads a process group of its own, for no longer than it may take, `None` for one that nobody
+/// ends, and with no more memory than it may have, in bytes.
+fn run(
+    command: &mut Command,
+    longest: Option<Duration>,
+    most_memory: Option<u64>,
+) -> io::Result<Waited> {
     if longest == Some(Duration::ZERO) {
         return Ok(Waited::TookTooLong);
     }
     let mut child = command.stderr(Stdio::piped()).spawn()?;
+    if let Some(most) = most_memory {
+        limit_memory(&child, most);
+    }
     let began = Instant::now();
     let ended = said_by(&mut child, || {
         longest.and_then(|longest| over(began, longest))
@@ -119,6 +137,21 @@ fn run(command: &mut Command, longest: Option<Duration>) -> io::Result<Waited> {
         }
     }
 }
+
+/// Keeps a child from taking more memory than this, but for what it reads of files, in bytes.
+#[cfg(target_os = "linux")]
+fn limit_memory(child: &Child, most: u64) {
+    use rustix::process::{Resource, Rlimit, prlimit};
+    let limit = Rlimit {
+        current: Some(most),
+        maximum: Some(most),
+    };
+    // What can't be raised is lower.
+    let _lower = prlimit(Some(Pid::from_child(child)), Resource::Data, limit);
+}
+
+#[cfg(not(target_os = "linux"))]
+fn limit_memory(_child: &Child, _most: u64) {}
 
 /// Tells why a call is to be ended by now.
 fn over(began: Instant, longest: Duration) -> Option<Waited> {
@@ -238,7 +271,7 @@ mod tests {
     #[test]
     fn what_comes_to_its_own_end_has_said_all() {
         let script = "head -c 300000 /dev/zero; head -c 300000 /dev/zero >&2; exit 7";
-        let waited = run(&mut shell(script), Some(LONGEST)).expect("a shell");
+        let waited = run(&mut shell(script), Some(LONGEST), None).expect("a shell");
         let Waited::Done(output) = waited else {
             panic!("it was ended");
         };
@@ -248,7 +281,7 @@ mod tests {
 
     #[test]
     fn what_something_left_behind_holds_open_is_not_waited_for() {
-        let waited = run(&mut shell("echo said; sleep 30 &"), Some(LONGEST));
+        let waited = run(&mut shell("echo said; sleep 30 &"), Some(LONGEST), None);
         let Ok(Waited::Done(output)) = waited else {
             panic!("it was ended");
         };
@@ -262,7 +295,7 @@ mod tests {
         let mut command = shell(script);
         command.current_dir(&folder);
         let began = Instant::now();
-        let waited = run(&mut command, Some(Duration::from_millis(300)));
+        let waited = run(&mut command, Some(Duration::from_millis(300)), None);
         assert!(matches!(waited, Ok(Waited::TookTooLong)));
         assert!(began.elapsed() < Duration::from_secs(10));
         assert!(
@@ -277,7 +310,23 @@ mod tests {
     #[test]
     fn what_hears_nothing_is_killed() {
         let script = "trap '' TERM; while :; do :; done";
-        let waited = run(&mut shell(script), Some(Duration::from_millis(300)));
+        let waited = run(&mut shell(script), Some(Duration::from_millis(300)), None);
         assert!(matches!(waited, Ok(Waited::TookTooLong)));
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn what_wants_more_memory_than_it_may_have_gets_none() {
+        let is_limited = "until [ \"$(ulimit -d)\" = 65536 ]; do :; done";
+        let script = format!("{is_limited}; dd if=/dev/zero of=/dev/null count=1 bs=");
+        for (length, is_given) in [("1M", true), ("100M", false)] {
+            let mut command = shell(&format!("{script}{length}"));
+            let most = Some(64 * 1024 * 1024);
+            let waited = run(&mut command, Some(Duration::from_secs(20)), most);
+            let Ok(Waited::Done(output)) = waited else {
+                panic!("it was ended");
+            };
+            assert_eq!(output.status.success(), is_given, "{length}");
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Merges for which git would take minutes, or all memory, whatever the sides did to the files.
 
 use super::*;
+use crate::lengths::LONGEST_TEXT;
 use std::time::Instant;
 
 /// A repository whose user has git look for renames among however many files.
@@ -105,4 +106,60 @@ fn merges_end_when_whoever_asks_has_no_more_time_and_are_the_works_fault() {
     write(&looker.folder.path.join("new.txt"), "new\n");
     looker.commit(Instant::now()).expect_err("no time");
     looker.commit(soon()).expect("seen");
+}
+
+/// What conflicts where each side makes these texts of a file of another one, by rules for all.
+fn conflict(rules: &str, versions: [&str; 3]) -> (Scene, Conflict) {
+    let scene = Scene::new();
+    let repository = &scene.repository;
+    let nothing = repository.tree_of(&scene.head()).expect("a tree");
+    let commit = |text: &str, parent: &CommitId| {
+        let files = [(".gitattributes", rules), ("list.txt", text)];
+        let changes = files.iter().flat_map(|(path, text)| {
+            let id = repository.write_blob(text.as_bytes()).expect("a blob");
+            tree::index_entry("100644", &id, path.as_bytes())
+        });
+        let tree = repository.tree_with(&nothing, changes.collect());
+        let commit = repository.commit_tree(&tree.expect("a tree"), &[parent], "side\n");
+        commit.expect("a commit")
+    };
+    let base = commit(versions[0], &scene.head());
+    let [ours, theirs] = [versions[1], versions[2]].map(|text| commit(text, &base));
+    let merged = repository.merged_as_far(&ours, &theirs).expect("a merge");
+    (scene, merged.expect_err("a conflict"))
+}
+
+#[test]
+fn nobody_looks_at_a_conflict_of_texts_that_are_too_long() {
+    let line = format!("{}\n", "x".repeat(1023));
+    let most = usize::try_from(LONGEST_TEXT).expect("a length") / line.len();
+    for (lines, is_looked_at) in [(most - 1, true), (most + 1, false)] {
+        let text = line.repeat(lines);
+        let sides = ["one\n", "two\n"].map(|added| format!("{text}{added}"));
+        let (scene, conflict) = conflict("", [&text, &sides[0], &sides[1]]);
+        assert_eq!(conflict.texts.is_some(), is_looked_at, "{lines}");
+        assert_eq!(conflict.files, ["list.txt"]);
+        let united = scene.repository.united(&conflict).expect("an answer");
+        assert_eq!(united.is_some(), is_looked_at, "{lines}");
+    }
+}
+
+#[test]
+fn nobody_looks_at_a_conflict_whose_marks_are_too_long() {
+    const MEBIBYTE: usize = 1024 * 1024;
+    let lines = |word: &str| -> Vec<String> {
+        let line = |at| format!("{at}\n{word}{at}\nbetween\n");
+        (0..50).map(line).collect()
+    };
+    let [base, ours, theirs] = ["", "one", "two"].map(|word| lines(word).concat());
+    let rules = format!("* conflict-marker-size={MEBIBYTE}\n");
+    let (_scene, marked) = conflict(&rules, [&base, &ours, &theirs]);
+    assert_eq!(marked.texts, None, "git wrote 200 of a mebibyte each");
+
+    let text = format!("{}\n{}", "<".repeat(MEBIBYTE), "same\n".repeat(200));
+    let [ours, theirs] = ["one\n", "two\n"].map(|added| format!("{text}{added}"));
+    let (scene, long_line) = conflict("", [&text, &ours, &theirs]);
+    assert!(long_line.texts.is_some());
+    let united = scene.repository.united(&long_line).expect("an answer");
+    assert_eq!(united, None, "the marks would be longer than that line");
 }

@@ -149,7 +149,7 @@ async fn measure(
 /// Merges that stand in for those that there will be when work has landed; nobody ever builds on them.
 #[derive(Debug, Default)]
 pub(crate) struct MergesAhead {
-    /// By the tree that is merged into and the commit that is merged; `None` where they conflict, or take too long.
+    /// By the tree that is merged into and the commit that is merged; `None` where they conflict, or git can't merge them.
     known: Mutex<BTreeMap<(TreeId, CommitId), Option<CommitId>>>,
 }
 
@@ -195,7 +195,9 @@ impl MergesAhead {
         {
             Ok(Landing::AlreadyLanded) => return Ok(Some(head.clone())),
             // Whoever lands takes the time that it takes.
-            Ok(Landing::Conflict(_)) | Err(Error::GitTookTooLong { .. }) => None,
+            Ok(Landing::Conflict(_)) | Err(Error::GitTookTooLong { .. } | Error::Git { .. }) => {
+                None
+            }
             Ok(Landing::Clean(preview)) => Some(repository.merge_to_test(&preview)?),
             Err(error) => return Err(error),
         };
