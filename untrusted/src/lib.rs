@@ -27,7 +27,7 @@ pub use open::{
 };
 pub use redact::{Redactor, keep_secret, redacted};
 pub use removal::{empty_folder, remove_folder};
-pub use rights::{open_up, open_up_if_closed};
+pub use rights::{change_rights, open_up, open_up_if_closed};
 pub use text::{json, line, shown};
 pub use unguessable::unguessable_name;
 

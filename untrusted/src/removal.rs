@@ -2,12 +2,11 @@
 //!
 //! Folders that lie deeper than a thread has room for, or a process may hold open, are moved up and removed there.
 
+use crate::rights::change_rights;
 use rustix::fd::{AsFd as _, BorrowedFd, OwnedFd};
-use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, Mode, OFlags, chmodat, openat, renameat, statat, unlinkat,
-};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, openat, renameat, unlinkat};
 use rustix::io::Errno;
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, OsStr};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
@@ -96,11 +95,8 @@ impl Removal<'_> {
 
 /// Opens a folder, after making sure that it can be read and changed.
 fn opened_up(parent: BorrowedFd<'_>, name: &CStr) -> io::Result<OwnedFd> {
-    let stat = statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
-    let is_folder = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
-    if is_folder && !Mode::from_raw_mode(stat.st_mode).contains(Mode::RWXU) {
-        chmodat(parent, name, Mode::RWXU, AtFlags::empty())?;
-    }
+    let path = Path::new(OsStr::from_bytes(name.to_bytes()));
+    change_rights(parent, path, |rights| rights | Mode::RWXU)?;
     Ok(openat(parent, name, FOLDER, Mode::empty())?)
 }
 

@@ -5,8 +5,8 @@
 //! than files can be held open.
 
 use rustix::fs::{
-    AtFlags, Dir, FileType, Mode, OFlags, Stat, chmodat, fgetxattr, mkdirat, open, openat,
-    renameat, statat, unlinkat,
+    AtFlags, Dir, FileType, Mode, OFlags, Stat, fgetxattr, mkdirat, open, openat, renameat, statat,
+    unlinkat,
 };
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
@@ -65,15 +65,7 @@ impl Folder {
 
     /// Makes sure that tm has these rights to a folder in this one, whoever took them; what is no folder stays.
     pub(super) fn open_up(&self, name: &OsStr, needed: Mode) -> io::Result<()> {
-        let folder = self
-            .stat(name)?
-            .filter(|stat| kind(stat) == FileType::Directory);
-        let mode = folder.map_or(needed, |stat| Mode::from_raw_mode(stat.st_mode));
-        if !mode.contains(needed) {
-            // It is a folder and not a link: the system was asked right before, and nothing else runs here.
-            chmodat(self, name, mode | needed, AtFlags::empty())?;
-        }
-        Ok(())
+        tm_untrusted::change_rights(self.as_fd(), Path::new(name), |rights| rights | needed)
     }
 
     /// Opens a folder in this one, which is made where there is nothing of the name.
