@@ -7,12 +7,12 @@
 
 use super::{name_store, refused};
 use crate::files::{create_folder, names_in};
-use crate::git::{Git, is_object_id};
+use crate::git::Git;
 use crate::lengths::longest_object;
 use crate::owned::OwnedFolder;
 use crate::repository::own::OwnGit;
 use crate::{Error, ObjectCheck, OrFailedTo as _, Result};
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -73,11 +73,26 @@ impl OwnedFolder {
                 .done()
                 .map_err(not_as_git)?;
         }
-        let commits = commits_within_bounds(git("cat-file --batch-all-objects --unordered"))?;
-        if let Some(tip) = tips.iter().find(|tip| !commits.contains(tip.as_str())) {
+        let all = git("cat-file --batch-all-objects --unordered")
+            .arg("--batch-check=%(objecttype) %(objectsize) %(objectname)")
+            .text()
+            .map_err(not_as_git)?;
+        let is_commit = |tip: &CommitId| {
+            let mut stored = stored(&all).filter(|(kind, ..)| *kind == "commit");
+            stored.any(|(.., id)| id == tip.as_str())
+        };
+        if let Some(tip) = tips.iter().find(|tip| !is_commit(tip)) {
             return Err(refused(format!("there is no commit `{tip}`")));
         }
         name_store(&store, &self.objects())?;
+        if assert_within_bounds(stored(&all), |_| "").is_err() {
+            // What nobody committed is nobody's work. Folders are walked to tell.
+            let of_folders = stored(&all).filter(|(kind, ..)| *kind != "blob");
+            assert_within_bounds(of_folders, |_| "")?;
+            let reached = reached(git("rev-list --objects --missing=allow-any"), &tips, base)?;
+            let reached_alone = stored(&all).filter(|(.., id)| reached.contains_key(*id));
+            assert_within_bounds(reached_alone, |id| &reached[id])?;
+        }
         if self.own_git().is_partial {
             refuse_missing(git("rev-list --objects --missing=print"), &tips, base)?;
         }
@@ -108,8 +123,7 @@ impl OwnedFolder {
 
 /// Refuses what names objects that are nowhere here: whoever needs them would fetch them in the user's name.
 fn refuse_missing(git: Git, tips: &[&&CommitId], base: &CommitId) -> Result<()> {
-    let git = tips.iter().fold(git, |git, tip| git.arg(tip.as_str()));
-    let listing = git.arg(format!("^{base}")).text().map_err(not_as_git)?;
+    let listing = git.args(range(tips, base)).text().map_err(not_as_git)?;
     let missing = listing.lines().find_map(|line| line.strip_prefix('?'));
     missing.map_or(Ok(()), |id| {
         Err(refused(format!(
@@ -174,39 +188,56 @@ fn copy(folder: &Path, file: &Path, to: &Path, most: u64) -> Result<u64> {
     Ok(left)
 }
 
-/// Returns the commits among all objects of a store, which are not longer together than may be.
-fn commits_within_bounds(git: Git) -> Result<BTreeSet<String>> {
-    let listing = git
-        .arg("--batch-check=%(objecttype) %(objectsize) %(objectname)")
-        .text()
-        .map_err(not_as_git)?;
-    let (mut commits, mut bytes) = (BTreeSet::new(), 0_u64);
-    for line in listing.lines() {
+/// Returns the kind, the length and the id of each object that is listed. What can't be read is said to be missing, and so
+/// it is.
+fn stored(listing: &str) -> impl Iterator<Item = (&str, u64, &str)> {
+    listing.lines().filter_map(|line| {
         let mut words = line.split(' ');
-        // What can't be read is said to be missing, and so it is.
-        let (Some(kind), Some(Ok(size)), Some(id)) = (
-            words.next(),
-            words.next().map(str::parse::<u64>),
-            words.next(),
-        ) else {
-            continue;
-        };
+        Some((words.next()?, words.next()?.parse().ok()?, words.next()?))
+    })
+}
+
+/// Makes sure that objects are no longer than may be, each and together; what is called something is told by its path.
+fn assert_within_bounds<'a>(
+    objects: impl Iterator<Item = (&'a str, u64, &'a str)>,
+    path: impl Fn(&str) -> &'a str,
+) -> Result<()> {
+    let mut bytes = 0_u64;
+    for (kind, size, id) in objects {
         let most = longest_object(kind);
         if size > most {
-            let why = format!("it has a {kind} of {size} bytes, and {most} is the most");
-            return Err(refused(why));
+            let what = match path(id) {
+                "" => format!("it has a {kind} of"),
+                path => format!("`{}` has", tm_untrusted::line(path, MOST_SAID)),
+            };
+            return Err(refused(format!(
+                "{what} {size} bytes, and {most} is the most"
+            )));
         }
         bytes = bytes.saturating_add(size);
-        if kind == "commit" && is_object_id(id) {
-            commits.insert(id.to_owned());
-        }
     }
     if bytes > MOST_UNPACKED {
         return Err(refused(format!(
             "its objects have {bytes} bytes, and {MOST_UNPACKED} is the most"
         )));
     }
-    Ok(commits)
+    Ok(())
+}
+
+/// Returns the objects that the commits need and the base has not, each with a path that it has.
+fn reached(git: Git, tips: &[&&CommitId], base: &CommitId) -> Result<BTreeMap<String, String>> {
+    let listing = git.args(range(tips, base)).text().map_err(not_as_git)?;
+    let named = |line: &str| {
+        let (id, path) = line.split_once(' ').unwrap_or((line, ""));
+        (id.to_owned(), path.to_owned())
+    };
+    Ok(listing.lines().map(named).collect())
+}
+
+/// The words that choose what the commits have and the base has not.
+fn range(tips: &[&&CommitId], base: &CommitId) -> Vec<String> {
+    let tips = tips.iter().map(ToString::to_string);
+    tips.chain([format!("^{base}")]).collect()
 }
 
 /// What is asked of the objects: that each is well formed, and that what it names is there, where that is not left to be

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::git::Git;
+use crate::lengths::LONGEST_FILE;
 use crate::owned::OwnedFolder;
 use proptest::prelude::*;
 use std::fs;
@@ -337,18 +338,33 @@ const CHANGED_OBJECTS: &[Change] = &[
     (
         "an object says that it is endless",
         |this| {
-            let id = "1".repeat(38);
-            let path = this.folder.join("common/objects/11").join(id);
+            let path = this.object("HEAD:b.txt");
             fill(&path, &stored(b"blob 10737418240\0x"));
         },
-        "it has a blob of 10737418240 bytes",
+        "`b.txt` has 10737418240 bytes",
+    ),
+    (
+        "a folder that nobody committed says that it is endless",
+        |this| {
+            let id = "1".repeat(38);
+            let path = this.folder.join("common/objects/11").join(id);
+            fill(&path, &stored(b"tree 10737418240\0x"));
+        },
+        "it has a tree of 10737418240 bytes",
     ),
     (
         "objects say that they are endless together",
         |this| {
             for number in 10..30 {
-                let id = format!("{number}{}", "1".repeat(36));
-                let path = this.folder.join("common/objects/11").join(id);
+                write(
+                    &this.worktree.path().join(number.to_string()),
+                    &format!("{number}"),
+                );
+            }
+            agent(&this.scene, this.worktree.path(), "add .");
+            agent(&this.scene, this.worktree.path(), "commit --quiet -m many");
+            for number in 10..30 {
+                let path = this.object(&format!("HEAD:{number}"));
                 fill(&path, &stored(b"blob 268435456\0x"));
             }
         },
@@ -403,6 +419,24 @@ const CHANGED_OBJECTS: &[Change] = &[
         "its git folder is another one by now",
     ),
 ];
+
+#[test]
+fn what_nobody_committed_may_be_as_long_as_it_is() {
+    let this = Changed::new();
+    for number in 10..30 {
+        let id = format!("{number}{}", "1".repeat(36));
+        let path = this.folder.join("common/objects/11").join(id);
+        let length = if number == 10 {
+            LONGEST_FILE + 1
+        } else {
+            LONGEST_FILE
+        };
+        fill(&path, &stored(format!("blob {length}\0x").as_bytes()));
+    }
+    assert_eq!(this.worktree.bring_home().expect("brought"), None);
+    assert_eq!(tip(&this.scene, "tm/1").as_str(), this.commit);
+    this.scene.git(&["fsck", "--strict"]);
+}
 
 #[test]
 fn a_git_folder_that_was_changed_is_refused_in_words_and_nothing_is() {
