@@ -51,6 +51,38 @@ fn work_that_git_takes_forever_for_costs_its_own_attempt() {
 }
 
 #[test]
+fn work_whose_merge_takes_forever_is_done_again_on_what_has_landed() {
+    let agent = r#"
+if [ "$TM_TASK_ID $TM_ATTEMPT" = "2 1" ]; then
+    until git -C "$AGENT_FOLDER/checkout" log --all --format=%s | grep --quiet "^Land task 1:"; do sleep 0.05; done
+fi
+mkdir -p docs
+echo "$TM_TASK_ID" > docs/slow
+echo "$TM_TASK_ID" > "docs/$TM_TASK_ID"
+printf 'status: PASS\n' > "$TM_RESULT_FILE"
+"#;
+    let scene = scene_of(agent);
+    scene.git(&["config", "merge.slow.driver", "sleep 300"]);
+    write(&scene.root().join(".gitattributes"), "slow merge=slow\n");
+    scene.git(&["add", "."]);
+    scene.git(&["commit", "--quiet", "--message", "slow merges"]);
+    let mut command = scene.run_command(&["--max-parallel", "2"]);
+    let output = command.env("LONGEST_GIT", "4000").output().expect("tm");
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{words}");
+    let report = scene.report();
+    let attempts = |id| task(&report, id)["attempts"].as_array().expect("attempts");
+    assert_eq!(attempts("1").len(), 1, "{report:#}");
+    let refused = &attempts("2")[0];
+    assert_eq!(refused["failure"], "commit-refused", "{report:#}");
+    let evidence = refused["evidence"].to_string();
+    assert!(evidence.contains("merge-tree") && evidence.contains("it took longer than"));
+    assert_eq!(attempts("2").len(), 2, "{report:#}");
+    assert_eq!(scene.statuses(), ["done"; 2]);
+    scene.assert_no_process_is_left();
+}
+
+#[test]
 fn a_run_that_is_to_stop_at_once_waits_for_no_git() {
     let scene = scene("echo ended > \"$AGENT_FOLDER/started\"");
     scene.pipe("started");
