@@ -66,7 +66,6 @@ mod tree;
 mod tree_id;
 mod tree_of_index;
 mod united;
-mod untouched;
 mod version;
 mod work;
 mod writer;

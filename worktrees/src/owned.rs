@@ -6,11 +6,14 @@
 
 mod git_files;
 mod taken;
+mod untouched;
 
 pub use git_files::OwnedHead;
 pub(crate) use git_files::{SHORT, dot_git, pointed_at, replace_whatever};
 pub(crate) use taken::{LOG_BYTES, last_of_log};
 pub use taken::{LONGEST_LOOK, Lister, Looker};
+#[cfg(test)]
+pub(crate) use untouched::ByIndex;
 
 use crate::clean::{KnownFiles, OtherFiles, clean, remove_if_there};
 use crate::files::Identity;

@@ -1,13 +1,13 @@
 //! What is in a folder of tm's own: listed, looked at, and taken as a tree. Whoever worked there left it, so HEAD and
 //! index are read with care.
 
+use super::untouched::{ByIndex, Unnoticed};
 use super::{OwnedFolder, SHORT};
 use crate::as_written::{reading_every_file, touch};
 use crate::files::{beginning, copy_with_time, replace};
 use crate::git::{Git, GitPlace, LONGEST_OF_WORK, is_object_id, joined};
 use crate::indexed::{INDEX_BYTES, Indexed, Known, folders, listed_repositories, repositories};
 use crate::nested::{assert_git_may_enter, assert_git_may_look, assert_git_may_read_rules};
-use crate::untouched::{ByIndex, Unnoticed};
 use crate::{OrFailedTo as _, Result, TreeId};
 use std::ffi::OsString;
 use std::io;

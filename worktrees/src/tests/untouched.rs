@@ -1,7 +1,7 @@
 //! Where git need not look into a folder, and where it has to.
 
 use super::*;
-use crate::untouched::ByIndex;
+use crate::owned::ByIndex;
 use proptest::prelude::*;
 use std::os::unix::fs::symlink;
 

@@ -3,9 +3,9 @@
 //!
 //! What a file is by the index is said in `as_written.rs`.
 
+use super::OwnedFolder;
 use crate::as_written::{AsWritten, Found};
 use crate::indexed::{Indexed, Known, KnownFolder};
-use crate::owned::OwnedFolder;
 use std::collections::HashSet;
 use std::fs::{self, DirEntry};
 use std::io;
