@@ -12,6 +12,7 @@ mod formats;
 mod frameworks;
 mod load_errors;
 mod matching;
+mod parsed;
 mod reached;
 mod reading;
 mod references;
@@ -33,6 +34,7 @@ pub use runner::{RunnerFile, is_tool_settings, runner_file, runner_settings};
 pub use together::{labelled, put_together, told_by_exit_status};
 pub use told_by_hook::tells_of_failing_tests;
 
+use parsed::Parsed;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -75,82 +77,11 @@ pub(crate) fn has(root: &Path, name: &str) -> bool {
     root.join(name).exists()
 }
 
-/// What a parser made of an output.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Parsed {
-    /// Outcome by test name.
-    tests: BTreeMap<String, TestOutcome>,
-    /// What failed tests printed.
-    messages: BTreeMap<String, String>,
-    /// What is wrong with the results themselves.
-    broken: Option<String>,
-    /// How often each name was given, where it was more than once.
-    repeated: BTreeMap<String, u32>,
-}
-
 /// Returns the outcome that the JSON of jest and of rspec means by a word.
 fn outcome_of(status: &str) -> TestOutcome {
     match status {
         "passed" => TestOutcome::Passed,
         "failed" => TestOutcome::Failed,
         _ => TestOutcome::Skipped,
-    }
-}
-
-/// So much of what one test printed is kept.
-const MESSAGE_BYTES: usize = 2 * 1024;
-
-impl Parsed {
-    /// Adds a test under a name that no other test has, and returns that name.
-    fn add(&mut self, name: &str, outcome: TestOutcome) -> String {
-        let name = if name.is_empty() { "unnamed" } else { name };
-        let mut unique = name.to_owned();
-        while self.tests.contains_key(&unique) {
-            let number = self.repeated.entry(name.to_owned()).or_insert(1);
-            *number += 1;
-            unique = format!("{name} #{number}");
-        }
-        self.tests.insert(unique.clone(), outcome);
-        unique
-    }
-
-    /// Adds a line to what a test printed, within bounds.
-    fn say(&mut self, name: &str, line: &str) {
-        let message = self.messages.entry(name.to_owned()).or_default();
-        if message.len() + line.len() < MESSAGE_BYTES {
-            message.push_str(line);
-            message.push('\n');
-        }
-    }
-
-    /// Adds lines to what a test printed, within bounds.
-    fn say_all<'a>(&mut self, name: &str, lines: impl IntoIterator<Item = &'a str>) {
-        lines.into_iter().for_each(|line| self.say(name, line));
-    }
-
-    /// Holds how many tests ran against how many were told of.
-    fn check_count(&mut self, ran: usize, told: usize) {
-        if ran > told {
-            self.breaks(format!("{ran} tests ran and {told} were told of"));
-        }
-    }
-
-    /// Adds what another file of the same run holds.
-    fn merge(&mut self, other: Self) {
-        for (name, outcome) in other.tests {
-            let unique = self.add(&name, outcome);
-            self.say_all(
-                &unique,
-                other.messages.get(&name).map_or("", String::as_str).lines(),
-            );
-        }
-        if let Some(why) = other.broken {
-            self.breaks(why);
-        }
-    }
-
-    /// Remembers the first thing that is wrong.
-    fn breaks(&mut self, why: impl Into<String>) {
-        self.broken.get_or_insert_with(|| why.into());
     }
 }

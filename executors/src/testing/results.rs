@@ -82,8 +82,8 @@ pub(super) struct Written<'a> {
     pub(super) worktree: &'a Path,
     /// The file that tm named.
     pub(super) file: &'a Path,
-    /// What was printed.
-    pub(super) output: &'a str,
+    /// What was printed; read when it is asked for, since results in a file may be as long.
+    pub(super) output: &'a dyn Fn() -> &'a str,
 }
 
 /// Reads the results; `None` when only the exit status tells anything.
@@ -97,7 +97,9 @@ pub(super) fn read(
             Some(of_files(pattern, formats, written.worktree))
         }
         (None, Expected::OneOf(formats)) => of_choice(command, formats, written),
-        (_, Expected::Asked(Report::Printed(format))) => formats::parse(&[*format], written.output),
+        (_, Expected::Asked(Report::Printed(format))) => {
+            formats::parse(&[*format], (written.output)())
+        }
         (_, Expected::Asked(Report::File(format))) => Some(of_report(*format, "", written.file)),
         (_, Expected::Asked(Report::NamedFile(format))) => {
             let name = written
@@ -143,9 +145,9 @@ fn of_choice(
             reading::whole(written.file, FILE_BYTES),
         ));
     }
-    let printed = formats::parse(formats, written.output);
+    let printed = formats::parse(formats, (written.output)());
     if printed.is_none() && command.names_results_file() {
-        return Some(broken("the tests wrote no results".to_owned()));
+        return Some(Parsed::broken("the tests wrote no results".to_owned()));
     }
     printed
 }
@@ -153,11 +155,11 @@ fn of_choice(
 /// A report that the runner was asked for, which has to hold this name.
 fn of_report(format: ResultFormat, name: &str, file: &Path) -> Parsed {
     match reading::whole(file, FILE_BYTES) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            broken("the tests wrote no results: their runner ended before its report".to_owned())
-        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Parsed::broken(
+            "the tests wrote no results: their runner ended before its report".to_owned(),
+        ),
         Ok(text) if !text.contains(name) => {
-            broken("the results are not those of this run".to_owned())
+            Parsed::broken("the results are not those of this run".to_owned())
         }
         text => parsed(&[format], file, text),
     }
@@ -170,19 +172,13 @@ fn parsed(formats: &[ResultFormat], path: &Path, text: std::io::Result<String>) 
         .to_string_lossy()
         .into_owned();
     match text {
-        Ok(text) => formats::parse(formats, &text)
-            .unwrap_or_else(|| broken(format!("the results in `{shown}` are in no known format"))),
+        Ok(text) => formats::parse(formats, &text).unwrap_or_else(|| {
+            Parsed::broken(format!("the results in `{shown}` are in no known format"))
+        }),
         Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => {
-            broken(format!("the results in `{shown}` are too large"))
+            Parsed::broken(format!("the results in `{shown}` are too large"))
         }
-        Err(error) => broken(format!("the results in `{shown}` can't be read: {error}")),
-    }
-}
-
-fn broken(why: String) -> Parsed {
-    Parsed {
-        broken: Some(why),
-        ..Parsed::default()
+        Err(error) => Parsed::broken(format!("the results in `{shown}` can't be read: {error}")),
     }
 }
 

@@ -11,6 +11,7 @@ use crate::coverage;
 use crate::engine::Executor;
 use crate::environment::{CommandEnvironment, PrivateFolder};
 use crate::process::{Besides, JobKind, Stdin, TreeCommand};
+use std::cell::OnceCell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -103,14 +104,16 @@ impl Ran<'_> {
             started,
         } = self;
         let log = &tree_command.stdout;
-        let (output, is_cut) = reading::beginning(log, OUTPUT_BYTES).unwrap_or_default();
+        let look = || reading::beginning(log, OUTPUT_BYTES).unwrap_or_default();
+        let printed = OnceCell::new();
         let written = Written {
             worktree: place.worktree,
             file: &prepared.file(),
-            output: &output,
+            output: &|| &printed.get_or_init(look).0,
         };
         let mut parsed = results::read(command, &prepared.asked.expected, &written);
         prepared.set_aside.put_back();
+        let (output, is_cut) = printed.into_inner().unwrap_or_else(look);
         if let Some(parsed) = parsed.as_mut().filter(|_| is_cut) {
             parsed.breaks("there is too much output");
         }

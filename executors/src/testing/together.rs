@@ -37,16 +37,15 @@ pub fn put_together(command: &TestCommand, reports: Vec<TestReport>) -> TestRepo
             } else {
                 TestOutcome::Failed
             };
-            let name = results.add(&words, outcome);
+            let name = results.add(&[&words], outcome);
             let tail = Some(report.output_tail.clone()).filter(|tail| !tail.is_empty());
             results.messages.extend(tail.map(|tail| (name, tail)));
         }
-        results.merge(Parsed {
-            tests: report.tests,
-            messages: report.messages,
-            broken: report.broken.map(|why| format!("`{words}`: {why}")),
-            ..Parsed::default()
-        });
+        let mut of_part = Parsed::default();
+        of_part.tests = report.tests;
+        of_part.messages = report.messages;
+        of_part.broken = report.broken.map(|why| format!("`{words}`: {why}"));
+        results.merge(of_part);
         all.load_errors.extend(report.load_errors);
         all.mistakes.extend(report.mistakes);
         all.rewritten.extend(report.rewritten);

@@ -13,6 +13,9 @@ patterns! {
     DOCUMENTED = r"^(doc .*) \(line (\d+)\)(.*)$";
 }
 
+/// What names a test program is no longer.
+const PROGRAM_BYTES: usize = 4 * 1024;
+
 /// Tells whether the output is in this format.
 pub(super) fn looks_like(output: &str) -> bool {
     SIGN.is_match(output)
@@ -20,7 +23,8 @@ pub(super) fn looks_like(output: &str) -> bool {
 
 pub(super) fn parse(output: &str) -> Parsed {
     let mut reader = Reader::default();
-    for line in output.lines() {
+    let mut lines = output.lines();
+    while let Some(line) = lines.next().filter(|_| !reader.parsed.is_full()) {
         reader.read(line);
     }
     reader.check_the_end();
@@ -44,7 +48,7 @@ fn without_lines(mut parsed: Parsed) -> Parsed {
             Some((outcome, parsed.messages.remove(&name)))
         });
         for (outcome, message) in told.collect::<Vec<_>>() {
-            let name = parsed.add(&item, outcome);
+            let name = parsed.add(&[&item], outcome);
             parsed
                 .messages
                 .extend(message.map(|message| (name, message)));
@@ -90,9 +94,9 @@ impl Reader {
             .strip_prefix("Running ")
             .filter(|_| line.starts_with(' '))
         {
-            self.program = program_name(rest);
+            self.program = program_name(&rest[..rest.floor_char_boundary(PROGRAM_BYTES)]);
         } else if let Some(rest) = trimmed.strip_prefix("Doc-tests ") {
-            self.program = format!("doc {rest}");
+            self.program = format!("doc {}", &rest[..rest.floor_char_boundary(PROGRAM_BYTES)]);
         } else if ANNOUNCEMENT.is_match(line) {
             self.check_the_program();
             (self.is_open, self.told, self.begun) = (true, 0, None);
@@ -114,8 +118,7 @@ impl Reader {
 
     fn add(&mut self, name: &str, outcome: TestOutcome) {
         self.told += 1;
-        self.parsed
-            .add(&format!("{}::{name}", self.program), outcome);
+        self.parsed.add(&[&self.program, "::", name], outcome);
     }
 
     /// The program counts its tests; who else prints a line of that form does not know how many there are.

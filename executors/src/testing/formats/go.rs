@@ -1,6 +1,7 @@
 //! `go test`, as `-json` or as `-v` prints it.
 
 use crate::testing::Parsed;
+use crate::testing::parsed::Room;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use tm_scheduler::TestOutcome;
@@ -43,74 +44,121 @@ pub(super) fn parse(output: &str) -> Parsed {
 }
 
 fn parse_json(output: &str) -> Parsed {
-    let mut parsed = Parsed::default();
-    let mut said: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    let mut failed_packages: Vec<String> = Vec::new();
-    let mut began: BTreeSet<String> = BTreeSet::new();
-    let mut open_packages: BTreeSet<String> = BTreeSet::new();
-    let mut ended_packages = 0;
-    let lines = output.lines().filter(|line| line.starts_with('{'));
-    for happened in lines.filter_map(|line| serde_json::from_str::<Happened>(line).ok()) {
-        let name = happened
-            .test
-            .as_ref()
-            .map(|test| format!("{}.{test}", happened.package));
-        match (happened.action.as_str(), name) {
-            ("run", Some(name)) => {
-                began.insert(name);
+    let mut reader = Reader::default();
+    let mut lines = output.lines().filter(|line| line.starts_with('{'));
+    while let Some(line) = lines.next().filter(|_| !reader.parsed.is_full()) {
+        if let Ok(happened) = serde_json::from_str(line)
+            && let Err(why) = reader.hear(happened)
+        {
+            reader.parsed.overflows(why);
+        }
+    }
+    reader.end()
+}
+
+/// Reads event by event.
+#[derive(Default)]
+struct Reader {
+    parsed: Parsed,
+    /// What the names of tests and packages take.
+    room: Room,
+    /// Tests that began, or printed something, and what they printed.
+    under_way: BTreeMap<String, UnderWay>,
+    open_packages: BTreeSet<String>,
+    has_ended_package: bool,
+    failed: Failed,
+}
+
+#[derive(Default)]
+struct UnderWay {
+    has_begun: bool,
+    said: String,
+}
+
+impl Reader {
+    fn hear(&mut self, happened: Happened) -> Result<(), String> {
+        let Happened {
+            action,
+            package,
+            test,
+            output,
+        } = happened;
+        match (action.as_str(), test) {
+            ("run", Some(test)) => self.under_way(&package, &test)?.1.has_begun = true,
+            ("output", Some(test)) => {
+                let (room, test) = self.under_way(&package, &test)?;
+                let lines = output.iter().flat_map(|text| text.trim_end().lines());
+                lines.for_each(|line| room.say(&mut test.said, line));
             }
-            ("output", Some(name)) => {
-                let lines = said.entry(name).or_default();
-                if lines.len() < 100 {
-                    lines.extend(
-                        happened
-                            .output
-                            .iter()
-                            .map(|text| text.trim_end().to_owned()),
-                    );
-                }
+            ("pass" | "fail" | "skip", Some(test)) => {
+                self.end_test(&package, &test, outcome(&action));
             }
-            ("pass" | "fail" | "skip", Some(name)) => {
-                began.remove(&name);
-                let outcome = outcome(&happened.action);
-                let unique = parsed.add(&name, outcome);
-                let lines = said.remove(&name).unwrap_or_default();
-                if outcome == TestOutcome::Failed {
-                    parsed.say_all(&unique, lines.iter().map(String::as_str));
-                }
-            }
-            (action @ ("fail" | "build-fail" | "pass" | "skip"), None) => {
-                ended_packages += 1;
-                open_packages.remove(&happened.package);
+            ("fail" | "build-fail" | "pass" | "skip", None) => {
+                self.has_ended_package = true;
+                self.open_packages.remove(&package);
                 if action.ends_with("fail") {
-                    failed_packages.push(happened.package);
+                    self.failed.packages.insert(self.room.name(&[&package])?);
                 }
             }
             ("start", None) => {
-                open_packages.insert(happened.package);
+                self.open_packages.insert(self.room.name(&[&package])?);
             }
             (_, _) => {}
         }
+        Ok(())
     }
-    if let Some(name) = began.first() {
-        parsed.breaks(format!("`{name}` began and did not end"));
+
+    fn under_way(
+        &mut self,
+        package: &str,
+        test: &str,
+    ) -> Result<(&mut Room, &mut UnderWay), String> {
+        let name = format!("{package}.{test}");
+        if !self.under_way.contains_key(&name) {
+            self.room.name(&[&name])?;
+        }
+        Ok((&mut self.room, self.under_way.entry(name).or_default()))
     }
-    if ended_packages == 0 || !open_packages.is_empty() {
-        parsed.breaks("a package ended before its results did");
+
+    fn end_test(&mut self, package: &str, test: &str, outcome: TestOutcome) {
+        let name = self.parsed.add(&[package, ".", test], outcome);
+        let begun = self.under_way.remove_entry(&format!("{package}.{test}"));
+        let said = begun.map_or_else(String::new, |(name, begun)| {
+            self.room.forget_name(&name);
+            begun.said
+        });
+        self.room.forget_message(&said);
+        if outcome == TestOutcome::Failed {
+            self.failed.with_test.insert(package.to_owned());
+            self.parsed.say_all(&name, said.lines());
+        }
     }
-    broken_packages(&failed_packages, &mut parsed);
-    parsed
+
+    fn end(mut self) -> Parsed {
+        if let Some((name, _)) = self.under_way.iter().find(|(_, test)| test.has_begun) {
+            self.parsed
+                .breaks(format!("`{name}` began and did not end"));
+        }
+        if !self.has_ended_package || !self.open_packages.is_empty() {
+            self.parsed.breaks("a package ended before its results did");
+        }
+        self.failed.break_results(&mut self.parsed);
+        self.parsed
+    }
 }
 
-/// A package that fails although no test of it does was not built, or died.
-fn broken_packages(failed: &[String], parsed: &mut Parsed) {
-    for package in failed {
-        let prefix = format!("{package}.");
-        let has_failed_test = parsed
-            .tests
-            .iter()
-            .any(|(name, outcome)| name.starts_with(&prefix) && *outcome == TestOutcome::Failed);
-        if !has_failed_test {
+/// Packages that fail.
+#[derive(Default)]
+struct Failed {
+    packages: BTreeSet<String>,
+    /// Those of which a test does.
+    with_test: BTreeSet<String>,
+}
+
+impl Failed {
+    /// A package that fails although no test of it does was not built, or died.
+    fn break_results(&self, parsed: &mut Parsed) {
+        if let Some(package) = self.packages.difference(&self.with_test).next() {
             parsed.breaks(format!(
                 "the package `{package}` fails although no test of it does"
             ));
@@ -128,31 +176,67 @@ fn outcome(word: &str) -> TestOutcome {
 
 /// The name of the package comes after its tests.
 fn parse_text(output: &str) -> Parsed {
-    let mut parsed = Parsed::default();
-    let mut tests: Vec<(String, TestOutcome)> = Vec::new();
-    let mut failed_packages = Vec::new();
-    let (mut has_only_summaries, mut has_package) = (true, false);
-    for line in output.lines() {
-        if let Some(result) = RESULT.captures(line) {
-            tests.push((result[2].to_owned(), outcome(&result[1])));
-            has_only_summaries = false;
-        } else if let Some(package) = PACKAGE.captures(line) {
-            let name = &package[2];
-            has_package = true;
-            if &package[1] == "FAIL" {
-                failed_packages.push(name.to_owned());
-            }
-            for (test, outcome) in tests.drain(..) {
-                parsed.add(&format!("{name}.{test}"), outcome);
-            }
-            if has_only_summaries && &package[1] == "ok" {
-                parsed.add(name, TestOutcome::Passed);
-            }
+    let mut reader = TextReader {
+        has_only_summaries: true,
+        ..TextReader::default()
+    };
+    let mut lines = output.lines();
+    while let Some(line) = lines.next().filter(|_| !reader.parsed.is_full()) {
+        if let Err(why) = reader.read(line) {
+            reader.parsed.overflows(why);
         }
     }
-    if !tests.is_empty() || !has_package {
-        parsed.breaks("a package ended before its results did");
+    reader.end()
+}
+
+/// Reads line by line what is printed without `-json`.
+#[derive(Default)]
+struct TextReader {
+    parsed: Parsed,
+    /// What tests and packages take that are not told of yet.
+    room: Room,
+    /// The tests of the package under way.
+    tests: Vec<(String, TestOutcome)>,
+    failed: Failed,
+    has_only_summaries: bool,
+    has_package: bool,
+}
+
+impl TextReader {
+    fn read(&mut self, line: &str) -> Result<(), String> {
+        if let Some(result) = RESULT.captures(line) {
+            let name = self.room.name(&[&result[2]])?;
+            self.tests.push((name, outcome(&result[1])));
+            self.has_only_summaries = false;
+        } else if let Some(package) = PACKAGE.captures(line) {
+            self.end_package(&package[1], &package[2])?;
+        }
+        Ok(())
     }
-    broken_packages(&failed_packages, &mut parsed);
-    parsed
+
+    fn end_package(&mut self, word: &str, name: &str) -> Result<(), String> {
+        self.has_package = true;
+        if word == "FAIL" {
+            self.failed.packages.insert(self.room.name(&[name])?);
+        }
+        for (test, outcome) in self.tests.drain(..) {
+            self.room.forget_name(&test);
+            self.parsed.add(&[name, ".", &test], outcome);
+            if outcome == TestOutcome::Failed {
+                self.failed.with_test.insert(name.to_owned());
+            }
+        }
+        if self.has_only_summaries && word == "ok" {
+            self.parsed.add(&[name], TestOutcome::Passed);
+        }
+        Ok(())
+    }
+
+    fn end(mut self) -> Parsed {
+        if !self.tests.is_empty() || !self.has_package {
+            self.parsed.breaks("a package ended before its results did");
+        }
+        self.failed.break_results(&mut self.parsed);
+        self.parsed
+    }
 }

@@ -1,15 +1,15 @@
 //! The JSON of jest (`--json`), which vitest (`--reporter=json`) writes too.
 
-use super::json;
+use super::json::{List, Told, joined, json, lines};
 use crate::testing::{Parsed, outcome_of};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use tm_scheduler::TestOutcome;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Document {
     num_total_tests: usize,
-    test_results: Vec<File>,
+    test_results: List<File>,
 }
 
 #[derive(Deserialize)]
@@ -20,17 +20,25 @@ struct File {
     status: String,
     message: Option<String>,
     #[serde(default)]
-    assertion_results: Vec<Test>,
+    assertion_results: List<Test>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Test {
-    #[serde(default)]
-    ancestor_titles: Vec<String>,
+    #[serde(default, deserialize_with = "titles")]
+    ancestor_titles: String,
     title: String,
     status: String,
-    failure_messages: Option<Vec<String>>,
+    #[serde(default, deserialize_with = "lines")]
+    failure_messages: String,
+}
+
+/// Stands between two titles.
+const WITHIN: &str = " > ";
+
+fn titles<'de, From: Deserializer<'de>>(from: From) -> Result<String, From::Error> {
+    joined(from, WITHIN)
 }
 
 /// The document may stand behind other output, on a line of its own.
@@ -54,42 +62,38 @@ pub(super) fn parse(output: &str) -> Parsed {
         "there are no JSON results",
     ];
     json(document(output), words, |document: Document, parsed| {
-        let files = document.test_results;
-        let told = files.iter().map(|file| file.assertion_results.len());
-        parsed.check_count(document.num_total_tests, told.sum());
-        for file in files {
-            read(file, parsed);
-        }
+        let List {
+            parsed: told,
+            told: count,
+            ..
+        } = document.test_results;
+        *parsed = told;
+        parsed.check_count(document.num_total_tests, count);
     })
 }
 
-fn read(file: File, parsed: &mut Parsed) {
-    let has_failed_test = file
-        .assertion_results
-        .iter()
-        .any(|test| test.status == "failed");
-    if file.status == "failed" && !has_failed_test {
-        let name = parsed.add(&file.name, TestOutcome::Failed);
-        parsed.say_all(
-            &name,
-            file.message.iter().flat_map(|message| message.lines()),
-        );
+impl Told for File {
+    fn tell(self, parsed: &mut Parsed) -> usize {
+        let tests = self.assertion_results;
+        let mut outcomes = tests.parsed.tests.values();
+        if self.status == "failed" && !outcomes.any(|outcome| *outcome == TestOutcome::Failed) {
+            let name = parsed.add(&[&self.name], TestOutcome::Failed);
+            parsed.say_all(
+                &name,
+                self.message.iter().flat_map(|message| message.lines()),
+            );
+        }
+        parsed.merge_within(&self.name, tests.parsed);
+        tests.told
     }
-    for test in file.assertion_results {
-        let outcome = outcome_of(&test.status);
-        let titles = [
-            std::slice::from_ref(&file.name),
-            test.ancestor_titles.as_slice(),
-            &[test.title],
-        ]
-        .concat();
-        let name = parsed.add(&titles.join(" > "), outcome);
-        parsed.say_all(
-            &name,
-            test.failure_messages
-                .iter()
-                .flatten()
-                .flat_map(|message| message.lines()),
-        );
+}
+
+impl Told for Test {
+    /// Adds it by its titles within its file, whose name may come behind its tests.
+    fn tell(self, parsed: &mut Parsed) -> usize {
+        let name = [&self.ancestor_titles, WITHIN, &self.title];
+        let name = parsed.add(&name, outcome_of(&self.status));
+        parsed.say_all(&name, self.failure_messages.lines().skip(1));
+        1
     }
 }

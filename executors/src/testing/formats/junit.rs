@@ -98,7 +98,7 @@ fn say(case: &mut Option<Case>, text: &str) {
 
 fn finish(case: &mut Option<Case>, parsed: &mut Parsed) {
     if let Some(case) = case.take() {
-        let name = parsed.add(&case.name, case.outcome);
+        let name = parsed.add(&[&case.name], case.outcome);
         parsed.say_all(
             &name,
             case.said.lines().filter(|line| !line.trim().is_empty()),

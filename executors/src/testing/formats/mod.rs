@@ -3,6 +3,7 @@
 mod cargo;
 mod go;
 mod jest;
+mod json;
 mod junit;
 mod nextest;
 mod node;
@@ -11,11 +12,12 @@ pub(super) mod rspec;
 mod tap;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_of_length;
 mod unittest;
 
 use super::Parsed;
 use super::reading::without_colours;
-use serde::Deserialize;
 use tm_scheduler::ResultFormat;
 
 /// Reads an output in one of these formats: the only one, or that which it looks like. `None` when only the exit status
@@ -30,21 +32,6 @@ pub(super) fn parse(formats: &[ResultFormat], output: &str) -> Option<Parsed> {
         .iter()
         .find(|row| row.0 == format)
         .map(|(_, _, parse)| parse(output))
-}
-
-/// Reads a document in JSON; the words are for one that can't be read, and for none.
-fn json<'o, Document: Deserialize<'o>>(
-    document: Option<&'o str>,
-    [unreadable, missing]: [&str; 2],
-    read: impl FnOnce(Document, &mut Parsed),
-) -> Parsed {
-    let mut parsed = Parsed::default();
-    match document.map(serde_json::from_str) {
-        Some(Ok(document)) => read(document, &mut parsed),
-        Some(Err(error)) => parsed.breaks(format!("{unreadable}: {error}")),
-        None => parsed.breaks(missing),
-    }
-    parsed
 }
 
 /// A format, how it is known, and how it is read.

@@ -1,7 +1,6 @@
 //! What `cargo nextest run` prints.
 
 use crate::testing::Parsed;
-use std::collections::BTreeMap;
 use tm_scheduler::TestOutcome;
 
 patterns! {
@@ -17,7 +16,6 @@ pub(super) fn looks_like(output: &str) -> bool {
 
 pub(super) fn parse(output: &str) -> Parsed {
     let mut parsed = Parsed::default();
-    let mut tests: BTreeMap<String, TestOutcome> = BTreeMap::new();
     let mut summary = None;
     for line in output.lines() {
         summary = SUMMARY.captures(line);
@@ -34,23 +32,19 @@ pub(super) fn parse(output: &str) -> Parsed {
                 _ => TestOutcome::Failed,
             };
             // The last try of a test decides.
-            tests.insert(format!("{} {}", &result[2], &result[3]), outcome);
+            parsed.tell(&[&result[2], " ", &result[3]], outcome, true);
         } else if line.trim_start().starts_with("error: could not compile")
             || line.starts_with("error[")
         {
             parsed.breaks(line.trim());
         }
     }
-    for (name, outcome) in &tests {
-        parsed.add(name, *outcome);
-    }
     let Some(summary) = summary else {
         parsed.breaks("nextest ended before its summary");
         return parsed;
     };
     let told = |is_counted: fn(TestOutcome) -> bool| {
-        tests
-            .values()
+        (parsed.tests.values())
             .filter(|outcome| is_counted(**outcome))
             .count()
     };

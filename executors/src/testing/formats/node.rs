@@ -42,12 +42,9 @@ pub(super) fn parse(output: &str) -> Parsed {
                 (_, _) => TestOutcome::Failed,
             };
             seen += 1;
-            let within: Vec<&str> = suites
-                .iter()
-                .map(String::as_str)
-                .chain([&result[3]])
-                .collect();
-            parsed.add(&within.join(" > "), outcome);
+            let within = suites.iter().flat_map(|suite| [suite, " > "]);
+            let name: Vec<&str> = within.chain([&result[3]]).collect();
+            parsed.add(&name, outcome);
         }
     }
     match announced {

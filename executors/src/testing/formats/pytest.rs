@@ -3,7 +3,7 @@
 use crate::patterns::part;
 use crate::testing::Parsed;
 use regex::Regex;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use tm_scheduler::TestOutcome;
 
 patterns! {
@@ -54,7 +54,6 @@ fn result(line: &str) -> Option<(&str, &str)> {
 
 pub(super) fn parse(output: &str) -> Parsed {
     let mut parsed = Parsed::default();
-    let mut tests: BTreeMap<&str, TestOutcome> = BTreeMap::new();
     let mut end = None;
     for line in output.lines() {
         if let Some((name, word)) = result(line) {
@@ -64,10 +63,7 @@ pub(super) fn parse(output: &str) -> Parsed {
                 _ => TestOutcome::Failed,
             };
             // An error after a test has passed, in its teardown, counts.
-            let known = tests.entry(name).or_insert(outcome);
-            if outcome == TestOutcome::Failed {
-                *known = outcome;
-            }
+            parsed.tell(&[name], outcome, outcome == TestOutcome::Failed);
         }
         if END.is_match(line) {
             end = Some(line);
@@ -75,9 +71,6 @@ pub(super) fn parse(output: &str) -> Parsed {
         if line.contains("!!! Interrupted: ") {
             parsed.breaks(line.trim_matches(['!', ' ']));
         }
-    }
-    for (name, outcome) in tests {
-        parsed.add(name, outcome);
     }
     match end {
         None => parsed.breaks("pytest ended before its summary"),

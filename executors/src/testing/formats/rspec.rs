@@ -1,6 +1,6 @@
 //! The JSON of rspec (`--format json`), and what it prints of a file of examples that can't be loaded.
 
-use super::json;
+use super::json::{List, Told, json, lines};
 use crate::patterns::part;
 use crate::testing::load_errors::{Found, cause};
 use crate::testing::{Parsed, outcome_of};
@@ -16,7 +16,7 @@ patterns! {
 
 #[derive(Deserialize)]
 struct Document {
-    examples: Vec<Example>,
+    examples: List<Example>,
     summary: Summary,
 }
 
@@ -33,7 +33,8 @@ struct Exception {
     class: String,
     #[serde(default)]
     message: String,
-    backtrace: Option<Vec<String>>,
+    #[serde(default, deserialize_with = "lines")]
+    backtrace: String,
 }
 
 #[derive(Deserialize)]
@@ -68,7 +69,13 @@ pub(super) fn parse(output: &str) -> Parsed {
 
 /// Where a file can't be loaded, rspec runs no example of any file.
 fn read(document: Document, parsed: &mut Parsed) {
-    let (told, ran) = (document.examples.len(), document.summary.example_count);
+    let List {
+        parsed: told_of,
+        told,
+        ..
+    } = document.examples;
+    let ran = document.summary.example_count;
+    *parsed = told_of;
     if told < ran {
         parsed.breaks(format!("{ran} examples ran and {told} were told of"));
     }
@@ -77,24 +84,20 @@ fn read(document: Document, parsed: &mut Parsed) {
         1 => parsed.breaks("an error occurred outside of examples"),
         count => parsed.breaks(format!("{count} errors occurred outside of examples")),
     }
-    for example in document.examples {
-        let outcome = outcome_of(&example.status);
-        let file = example.file_path.trim_start_matches("./");
-        let name = parsed.add(&format!("{file} > {}", example.full_description), outcome);
-        for exception in example
-            .exception
-            .iter()
-            .filter(|_| outcome == TestOutcome::Failed)
-        {
+}
+
+impl Told for Example {
+    fn tell(self, parsed: &mut Parsed) -> usize {
+        let outcome = outcome_of(&self.status);
+        let file = self.file_path.trim_start_matches("./");
+        let name = parsed.add(&[file, " > ", &self.full_description], outcome);
+        let exception = self.exception.filter(|_| outcome == TestOutcome::Failed);
+        if let Some(exception) = exception {
             parsed.say(&name, &format!("{}:", exception.class));
-            let frames = exception
-                .backtrace
-                .iter()
-                .flatten()
-                .take(FRAMES)
-                .map(String::as_str);
+            let frames = exception.backtrace.lines().skip(1).take(FRAMES);
             parsed.say_all(&name, exception.message.lines().chain(frames));
         }
+        1
     }
 }
 

@@ -3,6 +3,7 @@
 //! A stream that does not keep its plan, or that bails out, is broken: its missing tests must not look like success.
 
 use crate::testing::Parsed;
+use crate::testing::parsed::Room;
 use tm_scheduler::TestOutcome;
 
 patterns! {
@@ -19,7 +20,7 @@ const MOST_LEVELS: usize = 16;
 struct Line {
     name: String,
     outcome: TestOutcome,
-    said: Vec<String>,
+    said: String,
 }
 
 /// The tests of one stream, or of one subtest, as far as it has come.
@@ -34,6 +35,8 @@ struct Level {
 #[derive(Default)]
 struct Reader {
     parsed: Parsed,
+    /// What the lines of the stream under way take.
+    room: Room,
     /// What the stream under way is called.
     stream: String,
     /// A name that was announced and is not met yet.
@@ -71,7 +74,8 @@ fn begins_with_tap(output: &str) -> bool {
 
 pub(super) fn parse(output: &str) -> Parsed {
     let mut reader = Reader::default();
-    for line in output.lines() {
+    let mut lines = output.lines();
+    while let Some(line) = lines.next().filter(|_| !reader.parsed.is_full()) {
         reader.read(line);
     }
     reader.end_stream();
@@ -110,7 +114,7 @@ impl Reader {
             self.plan(level, count);
         } else if let Some((outcome, name)) = result(text).filter(|_| is_level) {
             let (name, raised) = split_raised(&name);
-            self.result(level, outcome, name);
+            self.result(level, outcome, &name);
             self.explain(&raised);
         } else if text.starts_with("---") && self.last.is_some() {
             self.block = Some(indentation);
@@ -147,26 +151,37 @@ impl Reader {
         self.level(level).planned = Some(count);
     }
 
-    fn result(&mut self, level: usize, outcome: TestOutcome, name: String) {
+    fn result(&mut self, level: usize, outcome: TestOutcome, name: &str) {
         if level == 0 {
-            if self.announced.as_ref() == Some(&name) {
+            if self.announced.as_deref() == Some(name) {
                 self.announced = None;
             }
             self.begin_announced_stream();
         }
         let children = self.close_below(level);
-        let within = self.level(level);
-        within.seen += 1;
-        within.lines.extend(children.into_iter().map(|child| Line {
-            name: format!("{name} > {}", child.name),
-            ..child
-        }));
-        within.lines.push(Line {
-            name,
-            outcome,
-            said: Vec::new(),
-        });
+        self.level(level).seen += 1;
+        for child in children {
+            self.room.forget_name(&child.name);
+            self.push(
+                level,
+                &[name, " > ", &child.name],
+                child.outcome,
+                child.said,
+            );
+        }
+        self.push(level, &[name], outcome, String::new());
         self.last = Some(level);
+    }
+
+    fn push(&mut self, level: usize, name: &[&str], outcome: TestOutcome, said: String) {
+        match self.room.name(name) {
+            Ok(name) => self.level(level).lines.push(Line {
+                name,
+                outcome,
+                said,
+            }),
+            Err(why) => self.parsed.overflows(why),
+        }
     }
 
     fn level(&mut self, level: usize) -> &mut Level {
@@ -210,12 +225,10 @@ impl Reader {
         }
         self.check_plan(&stream);
         let name = std::mem::take(&mut self.stream);
+        self.room = Room::default();
         for line in stream.lines {
-            let unique = self
-                .parsed
-                .add(&format!("{name}{}", line.name), line.outcome);
-            self.parsed
-                .say_all(&unique, line.said.iter().map(String::as_str));
+            let unique = self.parsed.add(&[&name, &line.name], line.outcome);
+            self.parsed.say_all(&unique, line.said.lines());
         }
         self.last = None;
     }
@@ -225,10 +238,9 @@ impl Reader {
             .last
             .and_then(|level| self.levels.get_mut(level))
             .and_then(|level| level.lines.last_mut());
-        let is_wanted =
-            |line: &&mut Line| line.outcome == TestOutcome::Failed && line.said.len() < MOST_SAID;
+        let is_wanted = |line: &&mut Line| line.outcome == TestOutcome::Failed;
         if let Some(line) = line.filter(is_wanted).filter(|_| !text.is_empty()) {
-            line.said.push(text.trim().to_owned());
+            self.room.say(&mut line.said, text.trim());
         }
     }
 }
@@ -241,9 +253,6 @@ fn split_raised(description: &str) -> (String, String) {
         |parts| (parts[1].to_owned(), parts[2].to_owned()),
     )
 }
-
-/// So many lines of explanation are kept of one test.
-const MOST_SAID: usize = 60;
 
 /// Reads `1..N`, with a reason behind it or not.
 fn plan(line: &str) -> Option<u64> {

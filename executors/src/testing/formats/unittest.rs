@@ -47,7 +47,7 @@ pub(super) fn parse(output: &str) -> Parsed {
                 "FAIL" | "ERROR" | "unexpected success" => TestOutcome::Failed,
                 _ => TestOutcome::Skipped,
             };
-            parsed.add(name, outcome);
+            parsed.add(&[name], outcome);
             header = None;
         }
     }
