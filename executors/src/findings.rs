@@ -84,7 +84,7 @@ fn without_place(line: &str, worktree: &Path) -> String {
 }
 
 fn sarif(text: &str) -> Result<Vec<String>, String> {
-    let document: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let document = tm_untrusted::json_value(text).map_err(|error| error.to_string())?;
     let results = document["runs"]
         .as_array()
         .ok_or("it has no `runs`")?

@@ -17,6 +17,7 @@ mod removal;
 mod rights;
 mod text;
 mod unguessable;
+mod values;
 
 pub use beneath::{open_beneath, read_beneath, read_within};
 pub use kind::{is_of_what_is_there, says_what_is_there};
@@ -30,6 +31,7 @@ pub use removal::{empty_folder, remove_folder};
 pub use rights::{change_rights, open_up, open_up_if_closed};
 pub use text::{json, line, shown};
 pub use unguessable::unguessable_name;
+pub use values::{json_value, toml_table};
 
 /// Returns what lies in a folder; one that can't be read holds nothing.
 pub fn entries(folder: &std::path::Path) -> impl Iterator<Item = std::fs::DirEntry> + use<> {

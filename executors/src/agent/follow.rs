@@ -4,7 +4,6 @@
 
 use super::stream::told;
 use super::{LogEnd, LogReader};
-use serde_json::Value;
 use std::path::PathBuf;
 
 /// What an agent prints between two looks is skipped beyond this.
@@ -34,7 +33,7 @@ impl Follower {
 
 /// Returns the lines that people read of a line that an agent printed: of an event, what it says and which tools it uses.
 pub fn spoken(line: &str) -> Vec<String> {
-    let event = serde_json::from_str::<Value>(line)
+    let event = tm_untrusted::json_value(line)
         .ok()
         .filter(|value| value["type"].is_string());
     let texts: Vec<String> = event

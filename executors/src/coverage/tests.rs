@@ -19,6 +19,19 @@ fn each_format_gives_its_lines() {
 }
 
 #[test]
+fn of_a_long_report_nothing_but_its_sums_is_held() {
+    let numbers = format!("\"files\":[{}0],", "0,".repeat(1_000_000));
+    let long = COVERAGE_PY.replacen("\"files\":{},", &numbers, 1);
+    assert_eq!(json(&long), Some((8, 10)));
+    // Copied for each line, the name would take a hundred gigabytes.
+    let (name, lines) = ("x".repeat(4 << 20), 25_000);
+    let line = |number| format!("<line number=\"{number}\" hits=\"1\"/>");
+    let of_file: String = (0..lines).map(line).collect();
+    let long = format!("<coverage><class filename=\"{name}\">{of_file}</class></coverage>");
+    assert_eq!(cobertura(&long), Some((lines, lines)));
+}
+
+#[test]
 fn only_a_fresh_report_counts() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("lcov.info");

@@ -19,6 +19,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 use std::time::{SystemTime, UNIX_EPOCH};
+use tm_untrusted::json_value;
 
 /// What an agent needs of its user's.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -49,6 +50,8 @@ pub(crate) type SeenCopies = BTreeMap<PathBuf, (SystemTime, u64)>;
 
 /// No longer file is kept up to date.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
+/// What one agent makes longer by more is not brought back: later ones would have to carry it.
+const MOST_GROWTH: u64 = 1024 * 1024;
 
 /// Tells whether an agent gets a variable by its name.
 pub(super) fn is_passed(name: &OsStr, pass: &[String]) -> bool {
@@ -212,9 +215,10 @@ impl AgentHome {
 
     fn bring_back(&self, Shared { of_user, within }: &Shared) -> io::Result<()> {
         let mut copied = self.copied()?;
-        let written = tm_untrusted::read_beneath(&self.home(), within, MOST_BYTES)?;
         let (of_user, place) = (of_user.canonicalize()?, of_user);
         let of_user_bytes = tm_untrusted::read(&of_user, MOST_BYTES)?;
+        let most = MOST_GROWTH + of_user_bytes.len() as u64;
+        let written = tm_untrusted::read_beneath(&self.home(), within, most)?;
         let now = digest(&of_user_bytes);
         let known = copied.get(within).map(|(_, digest)| *digest);
         // The user's own is newer where it changed too.
@@ -290,8 +294,7 @@ impl AgentHome {
 /// Whether something is gone or empty that was there: half written, or what a program leaves that was refused a renewal
 /// which another one got at the same moment.
 fn lacks_some(before: &[u8], after: &[u8]) -> bool {
-    let read = |bytes| serde_json::from_slice::<Value>(bytes);
-    match (read(before), read(after)) {
+    match (json_value(before), json_value(after)) {
         (Ok(before), Ok(after)) => lacks(&before, Some(&after)),
         (Ok(_), Err(_)) => true,
         (Err(_), _) => after.is_empty(),
@@ -448,6 +451,23 @@ mod tests {
         }
         assert!(lacks_some(b"no JSON", b""));
         assert!(!lacks_some(b"no JSON", b"another"));
+    }
+
+    #[test]
+    fn a_login_that_grew_by_more_than_anybodys_is_not_brought_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = scene(folder.path(), None);
+        home.make().unwrap();
+        let of_user = folder.path().join("user/.agent/credentials");
+        for (length, is_brought) in [(1 << 20, true), (3 << 20, false)] {
+            let renewed = "x".repeat(length);
+            write(folder.path().join("own/home/.agent/credentials"), &renewed).unwrap();
+            let shared = home.shared(&home.needs.write).next().expect("a file");
+            assert_eq!(home.bring_back(&shared).is_ok(), is_brought, "{length}");
+            assert_eq!(read_to_string(&of_user).unwrap() == renewed, is_brought);
+        }
+        let of_many_values = format!("{{\"a\": \"b\", \"x\": [{}0]}}", "0,".repeat(400_000));
+        assert!(lacks_some(br#"{"a": "b"}"#, of_many_values.as_bytes()));
     }
 
     #[test]

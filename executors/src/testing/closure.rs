@@ -173,7 +173,7 @@ impl Closure {
         if !may_be_a_script || words.iter().any(is_elsewhere) {
             return None;
         }
-        let package: serde_json::Value = serde_json::from_str(&self.text("package.json")?).ok()?;
+        let package = tm_untrusted::json_value(self.text("package.json")?).ok()?;
         let script = package["scripts"][name].as_str()?;
         let given: Vec<&str> = rest.map(String::as_str).collect();
         let has_separator = given.contains(&"--");

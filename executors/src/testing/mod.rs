@@ -59,7 +59,7 @@ pub(crate) fn text_of(root: &Path, name: &str) -> Option<String> {
 /// Returns the `package.json` of a project; nothing when there is none that can be read.
 pub(crate) fn package_of(root: &Path) -> Value {
     let text = text_of(root, "package.json").unwrap_or_default();
-    serde_json::from_str(&text).unwrap_or_default()
+    tm_untrusted::json_value(text).unwrap_or_default()
 }
 
 /// Tells whether a list of words names one.

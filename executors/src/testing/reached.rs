@@ -5,7 +5,6 @@
 
 use super::references::{Calls, calls, imports, is_script, module_files, resolved};
 use super::{TestCommand, names};
-use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use tm_scheduler::verdict::is_test_path;
 
@@ -199,7 +198,7 @@ impl Walk<'_> {
             return;
         }
         let package = self.read("package.json").unwrap_or_default();
-        let package: Value = serde_json::from_str(&package).unwrap_or_default();
+        let package = tm_untrusted::json_value(package).unwrap_or_default();
         let of_package = package["scripts"].as_object();
         let is_wanted = |script: &str| {
             name.strip_suffix('*')

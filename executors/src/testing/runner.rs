@@ -2,7 +2,6 @@
 
 use super::frameworks::FRAMEWORKS;
 use super::{Closure, name_in, names};
-use serde_json::Value;
 use std::path::Path;
 use tm_scheduler::verdict::{TestSettings, manifest};
 
@@ -98,7 +97,7 @@ pub fn runner_settings(path: &str, text: &str, closure: &Closure) -> Option<Stri
 }
 
 fn of_package(text: &str, closure: &Closure) -> Option<String> {
-    let package: Value = serde_json::from_str(text).ok()?;
+    let package = tm_untrusted::json_value(text).ok()?;
     let own = ["jest", "vitest", "mocha", "ava", "tap", "nyc", "c8"]
         .iter()
         .map(|key| (*key, &package[*key]));
@@ -115,7 +114,7 @@ fn of_package(text: &str, closure: &Closure) -> Option<String> {
 }
 
 fn of_toml(text: &str, keys: &[&str]) -> Option<String> {
-    let table: toml::Table = text.parse().ok()?;
+    let table = tm_untrusted::toml_table(text)?;
     let value = |key: &str| {
         let mut parts = key.split('.');
         let first = table.get(parts.next()?)?;

@@ -65,9 +65,7 @@ fn unlocked(root: &Path) -> Option<FoundTool> {
 /// The arguments that install a project by its manifest, with the groups for working on it; `None` where it depends on
 /// nothing.
 fn of_project(root: &Path) -> Option<Vec<String>> {
-    let manifest = text_of(root, "pyproject.toml")?
-        .parse::<toml::Table>()
-        .ok()?;
+    let manifest = tm_untrusted::toml_table(&text_of(root, "pyproject.toml")?)?;
     let project = manifest.get("project")?.as_table()?;
     let extras: Vec<&str> = GROUPS
         .into_iter()

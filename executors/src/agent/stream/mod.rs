@@ -145,7 +145,7 @@ impl StreamState {
             aider::hear(self, line);
             return;
         }
-        let Some(event) = serde_json::from_str::<Value>(line.trim())
+        let Some(event) = tm_untrusted::json_value(line.trim())
             .ok()
             .filter(Value::is_object)
         else {

@@ -79,8 +79,7 @@ impl Project {
     }
 
     fn read_toml(&mut self, folder: &Path, name: &str) {
-        let Some(manifest) =
-            text_of(folder, name).and_then(|text| text.parse::<toml::Table>().ok())
+        let Some(manifest) = text_of(folder, name).and_then(|text| tm_untrusted::toml_table(&text))
         else {
             return;
         };
