@@ -2,6 +2,7 @@
 
 use crate::scene::{HONEST, Scene, task, write};
 use serde_json::{Value, json};
+use std::os::unix::fs::PermissionsExt as _;
 
 const PAIR: [(&str, &str, &[&str]); 1] = [("1", "Add the parser", &[])];
 const PLAIN: [(&str, &str, &[&str]); 1] = [("1", "Document it", &[])];
@@ -143,6 +144,24 @@ fn a_gate_that_can_not_be_run_stops_the_run_and_charges_nobody() {
     );
     let report = scene.runs(&[], 0);
     assert_eq!(attempts(&report, "1").len(), 1, "{report}");
+}
+
+#[test]
+fn a_gate_that_an_agent_takes_away_fails_its_attempt_and_stops_nobody() {
+    let two = [PLAIN[0], ("2", "Document that", &[])];
+    let agent = format!("{HONEST}\n[ \"$TM_TASK_ID\" != 1 ] || chmod -x gate.sh");
+    let scene = Scene::new(&two, &agent);
+    let gate = scene.root().join("gate.sh");
+    write(&gate, "#!/bin/sh\n");
+    std::fs::set_permissions(&gate, std::fs::Permissions::from_mode(0o755)).expect("rights");
+    let lint = json!({"name": "lint", "command": "./gate.sh"});
+    settings(&scene, &json!({"gates": [lint]}));
+    let report = scene.runs(&["--retries", "0"], 3);
+    let attempt = &attempts(&report, "1")[0];
+    assert_eq!(attempt["failure"], "gate-failed", "{report}");
+    let evidence = attempt["proof"]["gates"][0]["findings"].to_string();
+    assert!(evidence.contains("it can't be run any more"), "{evidence}");
+    assert_eq!(task(&report, "2")["state"], "landed", "{report}");
 }
 
 #[test]

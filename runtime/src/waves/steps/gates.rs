@@ -103,14 +103,46 @@ async fn by_command(
     gate: &Gate,
     (work, commit): (&Gated<'_>, &CommitId),
 ) -> Result<GateResult, StepError> {
-    let after = run_of(context, gate, commit).await?;
+    let after = match run_of(context, gate, commit).await? {
+        Look::Ran(run) => run,
+        Look::CannotRun(why) => return not_run(context, gate, &why).await,
+    };
     let mut before = Vec::new();
     if !after.succeeded && gate.new_only {
         for commit in compared_with(gate, work, context.phase()) {
-            before.push(run_of(context, gate, commit).await?);
+            // Where it can't be run it found nothing that could still be there.
+            if let Look::Ran(run) = run_of(context, gate, commit).await? {
+                before.push(run);
+            }
         }
     }
     Ok(judge_gate(&gate.name, &before, &after))
+}
+
+/// What came of one run of a gate.
+enum Look {
+    Ran(GateRun),
+    /// There is no such program, or it could not be started; holds why.
+    CannotRun(String),
+}
+
+/// A gate that can't be run for the work, and now neither for the user's commit that the run began with, says nothing of the
+/// work: somebody has to see to it. One that can be run there was taken away by agents, and its failing is the work's.
+async fn not_run(context: &StepContext, gate: &Gate, why: &str) -> Result<GateResult, StepError> {
+    let base = &context.setup.header.base_commit;
+    if let Look::CannotRun(why) = run_now(context, gate, base).await? {
+        return Err(StepError::of_surroundings(format!(
+            "failed to run the gate `{}`: {why}",
+            gate.name
+        )));
+    }
+    let taken_away = GateRun {
+        succeeded: false,
+        findings: vec![format!(
+            "it can't be run any more, as it could where the run began: {why}"
+        )],
+    };
+    Ok(judge_gate(&gate.name, &[], &taken_away))
 }
 
 /// What the findings of a gate are compared with. What lands may have findings of its own only where the gate was asked
@@ -125,27 +157,21 @@ fn compared_with<'a>(gate: &Gate, work: &Gated<'a>, phase: Phase) -> &'a [Commit
 }
 
 /// Runs a gate on a commit, unless its tree is known.
-async fn run_of(
-    context: &StepContext,
-    gate: &Gate,
-    commit: &CommitId,
-) -> Result<GateRun, StepError> {
+async fn run_of(context: &StepContext, gate: &Gate, commit: &CommitId) -> Result<Look, StepError> {
     let tree = briefly(|| context.repository().tree_of(commit))?;
     let key = format!("{tree} {}", gate.name);
     let known = context.result_cache().gates();
     if let Some(run) = known.lock().get(&key) {
-        return Ok(run.clone());
+        return Ok(Look::Ran(run.clone()));
     }
-    let run = run_now(context, gate, commit).await?;
-    known.lock().insert(key, run.clone());
-    Ok(run)
+    let look = run_now(context, gate, commit).await?;
+    if let Look::Ran(run) = &look {
+        known.lock().insert(key, run.clone());
+    }
+    Ok(look)
 }
 
-async fn run_now(
-    context: &StepContext,
-    gate: &Gate,
-    commit: &CommitId,
-) -> Result<GateRun, StepError> {
+async fn run_now(context: &StepContext, gate: &Gate, commit: &CommitId) -> Result<Look, StepError> {
     let command = gate.command.as_ref().map(of_line);
     let command = TestCommand {
         format: ResultFormat::ExitStatus,
@@ -163,33 +189,25 @@ async fn run_now(
         .run_in(checkout.path(), &command, scratch, &name)
         .await?;
     let log = scratch.join(format!("{name}.log"));
-    read(gate, &report, &log, checkout.path())
+    Ok(read(gate, &report, &log, checkout.path()))
 }
 
-/// What one run found. A command that can't be run at all says nothing of the work: somebody has to see to it.
-fn read(
-    gate: &Gate,
-    report: &TestReport,
-    log: &Path,
-    worktree: &Path,
-) -> Result<GateRun, StepError> {
-    let cannot = |why: String| {
-        StepError::of_surroundings(format!("failed to run the gate `{}`: {why}", gate.name))
-    };
+/// What one run found.
+fn read(gate: &Gate, report: &TestReport, log: &Path, worktree: &Path) -> Look {
     let succeeded = match &report.end {
-        CommandEnd::NotStarted(why) => return Err(cannot(why.clone())),
+        CommandEnd::NotStarted(why) => return Look::CannotRun(why.clone()),
         CommandEnd::Exited(code) if NO_PROGRAM.contains(code) => {
-            return Err(cannot(format!(
+            return Look::CannotRun(format!(
                 "there is no such program: {}",
                 report.output_tail.trim()
-            )));
+            ));
         }
         CommandEnd::TimedOut => {
             let findings = vec![format!(
                 "it did not end within {} seconds",
                 gate.limit().as_secs()
             )];
-            return Ok(GateRun {
+            return Look::Ran(GateRun {
                 succeeded: false,
                 findings,
             });
@@ -206,7 +224,7 @@ fn read(
         Some(Err(_)) => Vec::new(),
         None => printed_findings(log, worktree, gate.lines.as_deref()),
     };
-    Ok(GateRun {
+    Look::Ran(GateRun {
         succeeded,
         findings,
     })
