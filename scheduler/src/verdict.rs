@@ -4,6 +4,7 @@
 
 mod blame;
 mod compared;
+mod first_failing;
 mod frozen;
 mod green;
 mod links;
@@ -17,6 +18,7 @@ mod tests;
 
 pub use blame::{Blame, blame};
 pub(crate) use compared::lacks_runner;
+pub use first_failing::FirstFailing;
 pub use frozen::{RedFile, brought_by_red, is_fixture, names_path};
 pub use green::{GreenWork, judge_green};
 pub use links::{lead_out, leads_to};

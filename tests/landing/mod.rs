@@ -6,6 +6,7 @@ mod autopilot;
 mod combined;
 mod conflicts;
 mod hooks;
+mod landed_fails;
 mod prune;
 mod pull_requests;
 mod rejected;

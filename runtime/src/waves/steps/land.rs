@@ -5,6 +5,7 @@ use super::ahead::{LANDING, TestedAhead};
 use super::commit::{hook_words, with_hooks};
 use super::context::{Gated, StepContext};
 use super::gates::gated;
+use super::landed_fails::{FailsByNow, why_nothing_lands};
 use super::message::with_own_trailers;
 use crate::waves::attestation::attest;
 use crate::waves::looking_ahead::landed_tasks;
@@ -165,7 +166,14 @@ async fn proven_and_landed(
         match judged {
             None | Some((_, Blame::Nobody)) => {}
             Some((proof, Blame::Work)) => return Ok(Merged::Worse(Box::new(proof))),
-            Some((proof, Blame::Base)) => return Err(unknown_of_work(context, &proof)),
+            Some((proof, Blame::Base)) => {
+                let failing = FailsByNow {
+                    head: &preview.head,
+                    command,
+                    proof: &proof,
+                };
+                return Err(why_nothing_lands(context, failing).await);
+            }
         }
     }
     let gated_work = Gated {
@@ -183,16 +191,6 @@ async fn proven_and_landed(
     }
     attest(context, &merge, preview, command.as_ref());
     Ok(Merged::Landed(merge))
-}
-
-/// What has landed passed before, and fails by itself now: no attempt at the task mends that.
-fn unknown_of_work(context: &StepContext, proof: &Proof) -> StepError {
-    StepError::of_surroundings(format!(
-        "failed to land `{}`: its tests fail with what has landed, and now without it, too, where they passed before; \
-         something around them is not as it was: {}",
-        context.id(),
-        proof.evidence.trim_end()
-    ))
 }
 
 /// Moves the integration branch to a merge; what was written over since it was judged does not land.

@@ -7,6 +7,7 @@ mod context;
 mod gates;
 mod history;
 mod land;
+mod landed_fails;
 mod message;
 mod prepare;
 mod prove;
