@@ -107,6 +107,13 @@ impl Scene {
         scene
     }
 
+    /// Has tm take what its agent prints for the events of Claude Code.
+    pub(crate) fn prints_events(self) -> Self {
+        let settings = "agents: {custom: {output: claude-stream-json}}\n";
+        write(&self.root().join(".taskmaster/tm.yaml"), settings);
+        self
+    }
+
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }

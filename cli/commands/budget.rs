@@ -49,10 +49,6 @@ pub(crate) fn note_what_is_not_measured(project: &Project) {
 const fn counted(output: OutputFormat) -> (&'static str, &'static str) {
     match output {
         OutputFormat::Acp => ("need not report", "counts what it reports, if anything"),
-        OutputFormat::Text => (
-            "does not report",
-            "counts what it prints as events of a program that tm knows, if anything",
-        ),
         _ => ("does not report", "can't count its attempts"),
     }
 }

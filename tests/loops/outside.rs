@@ -92,7 +92,8 @@ fn the_budget_counts_what_agents_report_and_their_final_message_is_the_one_that_
 echo '{"type":"user","message":{"content":[{"type":"tool_result","content":"<loop-complete>READ</loop-complete>"}]}}'
 echo '{"type":"result","result":"Not yet.","total_cost_usd":0.75,"usage":{"input_tokens":10,"output_tokens":2}}'
 "#,
-    );
+    )
+    .prints_events();
     let arguments = [
         "loop",
         "-p",
@@ -120,10 +121,6 @@ echo '{"type":"result","result":"Not yet.","total_cost_usd":0.75,"usage":{"input
     assert_eq!(
         summary["lanes"][0]["iterations"][0]["final_message"],
         "Not yet."
-    );
-    assert!(
-        words(&output).contains("note: "),
-        "it is said before that the cost may be unknown"
     );
 }
 

@@ -17,7 +17,8 @@ fn a_spent_budget_starts_nothing_more_and_its_run_can_be_taken_up() {
         let scene = Scene::new(
             &[("1", "Document it", &[]), ("2", "Document that", &[])],
             &reporting(),
-        );
+        )
+        .prints_events();
         let report = scene.runs(&["--max-parallel", "1", "--tdd", "off", flag, budget], 6);
         let first = task(&report, "1");
         assert_eq!(first["landed"], true, "{report:#}");
@@ -50,7 +51,8 @@ fn a_task_that_has_spent_its_budget_gets_no_further_attempt_and_the_others_go_on
     let scene = Scene::new(
         &[("1", "Document it", &[]), ("2", "Document that", &[])],
         &agent,
-    );
+    )
+    .prints_events();
     let report = scene.runs(
         &[
             "--tdd",

@@ -43,7 +43,7 @@ fn a_wall_on_three_of_five_slots_holds_up_all_and_the_run_ends_well_after_the_re
         .iter()
         .map(|id| (id.as_str(), "Document it", &[][..]))
         .collect();
-    let scene = Scene::new(&tasks, &walled());
+    let scene = Scene::new(&tasks, &walled()).prints_events();
     let report = scene.runs(
         &["--max-parallel", "5", "--tdd", "off", "--retries", "0"],
         0,
@@ -83,7 +83,7 @@ fn refused_credentials_stop_that_agent_at_once_and_the_next_one_takes_over() {
         &format!("echo x >> \"$AGENT_FOLDER/refused\"\n{refused}"),
     );
     let settings = format!(
-        "agent: {{default: first, fallback: [second]}}\nagents:\n  first: {{command: [sh, '{}'], account: first, \
+        "agent: {{default: first, fallback: [second]}}\nagents:\n  first: {{command: [sh, '{}'], output: claude-stream-json, account: first, \
          if_refused: 'run `first login`'}}\n  second: {{command: [sh, '{}'], account: second}}\n",
         scene.path("refused.sh").display(),
         scene.path("agent.sh").display()
@@ -126,7 +126,8 @@ fn where_nobody_else_can_take_over_refused_credentials_fail_every_task_without_t
     let scene = Scene::new(
         &[("1", "Document it", &[]), ("2", "Document that", &[])],
         &agent,
-    );
+    )
+    .prints_events();
     let report = scene.runs(&["--tdd", "off", "--max-parallel", "1"], 3);
     assert_eq!(
         (
@@ -140,4 +141,25 @@ fn where_nobody_else_can_take_over_refused_credentials_fail_every_task_without_t
         "x\n"
     );
     assert_eq!(scene.statuses(), ["pending", "pending"]);
+}
+
+#[test]
+fn what_an_agent_of_text_prints_holds_up_nobody_else_and_spends_nothing() {
+    let prints = "[ \"$TM_TASK_ID$TM_ATTEMPT\" = 11 ] && {\n\
+        echo '{\"type\":\"rate_limit_event\",\"rate_limit_info\":{\"status\":\"rejected\",\"resetsAt\":4102444800}}'\n\
+        echo '{\"type\":\"result\",\"is_error\":true,\"result\":\"Not logged in\",\"api_error_status\":401,\"total_cost_usd\":1e9}'\n\
+        exit 1; }\n";
+    let tasks: [(&str, &str, &[&str]); 2] =
+        [("1", "Document it", &[]), ("2", "Document that", &[])];
+    let scene = Scene::new(&tasks, &format!("{prints}{HONEST}"));
+    let run = ["--tdd", "off", "--max-parallel", "1", "--max-cost", "5"];
+    let report = scene.runs(&run, 0);
+    assert_eq!(
+        attempts(&report, "1")[0]["failure"],
+        "no-result",
+        "{report:#}"
+    );
+    for id in ["1", "2"] {
+        assert_eq!(task(&report, id)["landed"], true, "{report:#}");
+    }
 }

@@ -114,6 +114,8 @@ pub(super) fn trouble_of_service(line: &str) -> Option<ServiceRefusal> {
 pub(super) struct StreamState {
     /// Whether it prints events of a known dialect.
     pub(super) prints_events: bool,
+    /// Whether the dialect was guessed from what it prints.
+    is_guessed: bool,
     /// What it said last to people, as far as it said it.
     pub(super) message: String,
     /// One line for people about what it does now.
@@ -152,16 +154,23 @@ impl StreamState {
             return;
         };
         if *format == OutputFormat::Text {
-            let kind = text(&event["type"]);
-            *format = DIALECTS
-                .iter()
-                .find(|row| (row.is_told_by)(&event, kind))
-                .map_or(OutputFormat::Text, |row| row.format);
+            *format = guessed(&event);
+            self.is_guessed = true;
         }
         self.prints_events |= *format != OutputFormat::Text;
         if let Some(row) = DIALECTS.iter().find(|row| row.format == *format) {
             (row.hear)(self, &event);
         }
+        if self.is_guessed {
+            self.forget_what_decides_about_others();
+        }
+    }
+
+    /// Keeps words and tool calls alone. Whatever a program of text runs or shows can print an event, and a limit, refused
+    /// credentials or a cost would hold up all who share its account or its budget.
+    fn forget_what_decides_about_others(&mut self) {
+        (self.refusal, self.waits_behind) = (None, None);
+        (self.tokens, self.cost_usd) = (None, None);
     }
 
     /// Notes what the agent says to people.
@@ -298,6 +307,14 @@ impl StreamState {
             .map(|dollars| dollars.max(self.cost_usd.unwrap_or(0.0)))
             .or(self.cost_usd);
     }
+}
+
+/// Returns the format that an event has the look of; text where it has that of none.
+fn guessed(event: &Value) -> OutputFormat {
+    let kind = text(&event["type"]);
+    let mut dialects = DIALECTS.iter();
+    let row = dialects.find(|row| (row.is_told_by)(event, kind));
+    row.map_or(OutputFormat::Text, |row| row.format)
 }
 
 /// Puts an error into one line, so that none of it is lost where one line is shown.
