@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use tm_scheduler::TestOutcome;
 
 /// So many tests one run has at the most.
-const MOST_TESTS: usize = 250_000;
+const MOST_TESTS: usize = 200_000;
 /// So long a name is at the most.
 const NAME_BYTES: usize = 4 * 1024;
 /// So much the names of all tests are together, as they are written down.
-const NAMES_BYTES: usize = 32 * 1024 * 1024;
+const NAMES_BYTES: usize = 24 * 1024 * 1024;
 /// So much of what one test printed is kept.
 pub(super) const MESSAGE_BYTES: usize = 2 * 1024;
 /// So much is kept of what all tests printed.
