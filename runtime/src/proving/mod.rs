@@ -2,6 +2,7 @@
 
 mod files;
 mod green;
+mod measured;
 mod parts;
 mod result_cache;
 mod tried;

@@ -3,6 +3,7 @@
 //! Nothing of before is believed: results are known for as long as this process lives.
 
 use super::files::StartTree;
+use super::measured::{Measured, MeasuredTrees};
 use crate::checkouts::NotReady;
 use crate::hooks::{HookRules, HookRunner};
 use crate::test_queue::Urgency;
@@ -12,50 +13,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tm_executors::engine::{Executor, Holding};
 use tm_executors::testing::{TestCommand, TestPlace, labelled, put_together, run_tests};
 use tm_scheduler::{CommandEnd, CommitId, GateRun, TestReport};
 use tm_worktrees::{JudgeCheckout, Repository, TreeId};
-use tokio::sync::OnceCell;
 use tokio::task::block_in_place;
-
-/// What is known of a tree, or about to be, and when it is its turn to be measured.
-#[derive(Debug)]
-struct Cell {
-    report: OnceCell<TestReport>,
-    turn: Turn,
-    /// When somebody last asked, counted in asks.
-    asked: AtomicU64,
-}
-
-/// So much of what is known of trees is kept; what nobody asked about for longest is measured anew where it is wanted.
-const KEPT_BYTES: usize = 256 * 1024 * 1024;
-
-/// Forgets what nobody asked about for longest, until the rest takes so much at the most.
-fn forget_beyond(most: usize, by_tree: &mut BTreeMap<String, Arc<Cell>>) {
-    let known = by_tree.iter().filter_map(|(name, cell)| {
-        let bytes = bytes_of(cell.report.get()?);
-        Some((cell.asked.load(Ordering::Relaxed), name.clone(), bytes))
-    });
-    let mut known: Vec<(u64, String, usize)> = known.collect();
-    known.sort_unstable();
-    let mut kept = 0;
-    for (_, name, bytes) in known.into_iter().rev() {
-        kept += bytes;
-        if kept > most {
-            by_tree.remove(&name);
-        }
-    }
-}
-
-/// About how much a report takes.
-fn bytes_of(report: &TestReport) -> usize {
-    let names = report.tests.keys().map(|name| name.len() + 64);
-    let messages = report.messages.values().map(String::len);
-    names.chain(messages).sum()
-}
 
 /// Tests that could not be started are started again after these pauses.
 const START_AGAIN_AFTER: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(900)];
@@ -79,8 +42,7 @@ struct OfAllTurns {
     scratch: PathBuf,
     /// Where tests are written down while they run.
     executor: Executor,
-    by_tree: Mutex<BTreeMap<String, Arc<Cell>>>,
-    asks: AtomicU64,
+    measured: Mutex<MeasuredTrees>,
     /// Trees that were judged, and held.
     proven: Mutex<BTreeSet<String>>,
     /// What gates said, by tree and gate.
@@ -95,8 +57,7 @@ impl TestResultCache {
                 checkouts,
                 scratch,
                 executor,
-                by_tree: Mutex::default(),
-                asks: AtomicU64::new(0),
+                measured: Mutex::default(),
                 proven: Mutex::default(),
                 gates: Mutex::default(),
             }),
@@ -174,7 +135,7 @@ impl TestResultCache {
             self.cell(&tree, part).turn.hurry(urgency);
         }
         let report = cell.report.get_or_init(measure).await.clone();
-        forget_beyond(KEPT_BYTES, &mut self.of_all.by_tree.lock());
+        self.of_all.measured.lock().count(&cell);
         report
     }
 
@@ -182,8 +143,9 @@ impl TestResultCache {
     pub(crate) fn remember_proven(&self, tree: &TreeId, command: &TestCommand, report: TestReport) {
         self.of_all.proven.lock().insert(name(tree, command));
         // Somebody else may have measured the same tree meanwhile; theirs are as good.
-        let _already_known = self.cell(tree, command).report.set(report);
-        forget_beyond(KEPT_BYTES, &mut self.of_all.by_tree.lock());
+        let cell = self.cell(tree, command);
+        let _already_known = cell.report.set(report);
+        self.of_all.measured.lock().count(&cell);
     }
 
     /// Tells whether a tree was judged and held; that its results are known says nothing of what they are.
@@ -191,19 +153,10 @@ impl TestResultCache {
         self.of_all.proven.lock().contains(&name(tree, command))
     }
 
-    fn cell(&self, tree: &TreeId, command: &TestCommand) -> Arc<Cell> {
-        let new = || {
-            Arc::new(Cell {
-                report: OnceCell::new(),
-                turn: self.turn.at(Urgency::Ahead),
-                asked: AtomicU64::new(0),
-            })
-        };
-        let mut by_tree = self.of_all.by_tree.lock();
-        let cell = Arc::clone(by_tree.entry(name(tree, command)).or_insert_with(new));
-        let now = self.of_all.asks.fetch_add(1, Ordering::Relaxed);
-        cell.asked.store(now, Ordering::Relaxed);
-        cell
+    fn cell(&self, tree: &TreeId, command: &TestCommand) -> Arc<Measured> {
+        let turn = || self.turn.at(Urgency::Ahead);
+        let mut measured = self.of_all.measured.lock();
+        measured.get(name(tree, command), turn)
     }
 
     /// Runs the tests of a commit in a clean checkout of it, known or not; raw output goes to `<scratch>/<name>.log`.
@@ -371,38 +324,4 @@ fn log_of(tree: &TreeId, command: &TestCommand) -> String {
 /// The results of tests that could not be run.
 fn unmeasured(why: String) -> TestReport {
     TestReport::without_results(CommandEnd::NotStarted(why))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use tm_scheduler::TestOutcome;
-
-    fn cell(asked: u64, names: usize) -> Arc<Cell> {
-        let mut report = TestReport::without_results(CommandEnd::Exited(Some(0)));
-        let name = |number| (format!("{number:036}"), TestOutcome::Passed);
-        report.tests = (0..names).map(name).collect();
-        Arc::new(Cell {
-            report: OnceCell::from(report),
-            turn: Turn::new(Urgency::Ahead),
-            asked: AtomicU64::new(asked),
-        })
-    }
-
-    #[test]
-    fn what_nobody_asked_about_for_longest_is_forgotten_and_nothing_under_way() {
-        let under_way = Arc::new(Cell {
-            report: OnceCell::new(),
-            turn: Turn::new(Urgency::Ahead),
-            asked: AtomicU64::new(0),
-        });
-        let cells = [("a", cell(3, 5)), ("b", cell(1, 5)), ("c", cell(2, 5))];
-        let cells = cells.into_iter().chain([("d", under_way)]);
-        let mut by_tree: BTreeMap<String, Arc<Cell>> =
-            cells.map(|(name, cell)| (name.to_owned(), cell)).collect();
-        for (most, left) in [(1_000, "acd"), (499, "d")] {
-            forget_beyond(most, &mut by_tree);
-            assert_eq!(by_tree.keys().map(String::as_str).collect::<String>(), left);
-        }
-    }
 }
