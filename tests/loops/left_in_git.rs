@@ -179,3 +179,61 @@ fn no_resolution_of_an_agent_s_is_taken_in_the_user_s_merge_in_bubblewrap() {
 fn no_resolution_of_an_agent_s_is_taken_in_the_user_s_merge_in_landlock() {
     believed_at("landlock");
 }
+
+/// Has git take a folder for another one than what is staged, and not look at a file.
+const INDEXED: &str = r#"
+cp "$AT/forged" .git/index
+echo EVIL > top.txt
+git update-index --skip-worktree top.txt
+echo worked; exit 0
+"#;
+
+/// Writes an index of HEAD in which the tree of `sub` is that of the commit before.
+#[expect(clippy::disallowed_methods, reason = "a fixture needs no atomic write")]
+fn forge_index(scene: &Scene) {
+    let tree = |of: &str| {
+        let id = scene.git(&["rev-parse", of]);
+        let byte = |at: usize| u8::from_str_radix(&id[at..at + 2], 16).expect("digits");
+        (0..40).step_by(2).map(byte).collect::<Vec<u8>>()
+    };
+    scene.git(&["read-tree", "HEAD"]);
+    let (was, other) = (tree("HEAD:sub"), tree("HEAD~1:sub"));
+    let mut bytes = std::fs::read(scene.root().join(".git/index")).expect("an index");
+    let at = bytes.windows(20).rposition(|it| it == was);
+    let at = at.expect("it names the tree");
+    bytes[at..at + 20].copy_from_slice(&other);
+    std::fs::write(scene.path("forged"), bytes).expect("a file");
+}
+
+fn indexed_at(level: &str) {
+    if !has(level) {
+        return;
+    }
+    let scene = hostile(level, INDEXED);
+    let root = scene.root();
+    let commit = |path: &str, text: &str| {
+        write(&root.join(path), text);
+        scene.git(&["add", path]);
+        scene.git(&["commit", "--quiet", "--message", text]);
+    };
+    commit("top.txt", "good\n");
+    commit("sub/lib.sh", "EVIL\n");
+    commit("sub/lib.sh", "good\n");
+    forge_index(&scene);
+    let text = bounded(&scene, &root);
+    assert!(!text.contains("escaped"), "{text}");
+    let status = scene.git(&["status", "--porcelain"]);
+    assert!(status.contains("M top.txt"), "{status}");
+    commit("mine.txt", "mine\n");
+    assert_eq!(scene.git(&["show", "HEAD:sub/lib.sh"]), "good");
+}
+
+#[test]
+fn the_user_commits_and_sees_what_is_there_whatever_an_agent_wrote_into_the_index_in_bubblewrap() {
+    indexed_at("bwrap");
+}
+
+#[test]
+fn the_user_commits_and_sees_what_is_there_whatever_an_agent_wrote_into_the_index_in_landlock() {
+    indexed_at("landlock");
+}

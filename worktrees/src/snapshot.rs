@@ -84,7 +84,7 @@ impl CheckoutSnapshot {
         let git_folders = GitFolders::look(repository);
         let settings = Self::of_settings_in(repository, &git_folders)?;
         Ok(Self {
-            git_folders: Some(git_folders.with_believed()),
+            git_folders: Some(git_folders.with_believed(repository)),
             ..settings
         })
     }
@@ -110,7 +110,7 @@ impl CheckoutSnapshot {
 
     /// Takes away what is in git's folders since, and neither a file nor a folder: git would write where it leads, or wait
     /// for it for ever. Has git's folders found as before, and returns in words what that was, and what lies there; asks git
-    /// nothing. `None` where they were given to nobody.
+    /// nothing before that. `None` where they were given to nobody.
     pub fn put_git_right(&self, repository: &Repository) -> Option<(Vec<String>, GitFolders)> {
         let (words, folders) = self.git_folders.as_ref()?.put_right(repository);
         Some((first_of(words, SHOWN), folders))

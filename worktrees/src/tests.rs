@@ -26,6 +26,7 @@ mod reference_updates;
 mod safety;
 mod united;
 mod untouched;
+mod user_indexes;
 
 use super::*;
 use std::collections::BTreeMap;
@@ -66,6 +67,12 @@ fn write_mapped(file: &Path) {
         .expect("a file");
     std::hint::black_box(mapping.to_vec());
     mapping.fill(b'x');
+}
+
+/// Returns the bytes of an id.
+fn bytes_of(id: &str) -> Vec<u8> {
+    let byte = |at: usize| u8::from_str_radix(&id[at..at + 2], 16).expect("digits");
+    (0..id.len()).step_by(2).map(byte).collect()
 }
 
 /// When a look that begins now is over.

@@ -125,7 +125,7 @@ impl Repository {
     }
 
     /// git's folder for what is asked of objects and refs alone.
-    fn objects_dir(&self) -> PathBuf {
+    pub(super) fn objects_dir(&self) -> PathBuf {
         let own = self.own.as_ref();
         own.map_or_else(|| self.common_dir.clone(), |own| own.common())
     }

@@ -3,20 +3,24 @@
 //!
 //! git writes into whatever a link there leads to, and waits for a pipe for ever. It makes neither, so what somebody leaves
 //! there is taken away before any git comes by, and what says where git's folder is gets back what it said. So is what git
-//! believes without looking again (`believed.rs`), where it is new or other.
+//! believes without looking again (`believed.rs`, `user_indexes.rs`), where it is new or other.
 
 mod believed;
+mod index_bytes;
+mod user_indexes;
 
 use crate::files::{beginning, replace};
 use crate::{OrFailedTo as _, Repository, Result};
 use believed::{Believed, InFolder, resolution_at};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs::{self, FileType, Permissions};
 use std::io;
 use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
 use std::path::{Component, Path, PathBuf};
+use tm_scheduler::with_causes;
 use tm_untrusted::says_what_is_there;
+use user_indexes::{INDEX, UserIndexes};
 
 /// Files that decide, wherever they lie: in the folders of a submodule and of another checkout as well.
 const DECIDING: [&str; 10] = [
@@ -58,6 +62,7 @@ const OF_WATCHER: &str = "fsmonitor--daemon.ipc";
 /// So many files that decide are compared, and so much is looked at in all.
 const MOST_DECIDING: usize = 5_000;
 const MOST_BELIEVED: usize = 100_000;
+const MOST_INDEXES: usize = 5_000;
 const MOST_ENTRIES: usize = 2_000_000;
 
 /// What lies in git's folders.
@@ -73,6 +78,9 @@ pub struct GitFolders {
     believed: BTreeMap<PathBuf, PathBuf>,
     /// What that held, where it is compared later.
     was_believed: Believed,
+    /// The indexes of the user's checkouts and submodules, and what they held, where they are compared later.
+    indexes: BTreeSet<PathBuf>,
+    were_indexes: UserIndexes,
 }
 
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -98,8 +106,9 @@ impl GitFolders {
         while let Some(folder) = folders.pop() {
             folders.extend(found.within(&folder, (common, own), &mut left));
         }
-        let is_too_much =
-            found.deciding.len() > MOST_DECIDING || found.believed.len() >= MOST_BELIEVED;
+        let is_too_much = found.deciding.len() > MOST_DECIDING
+            || found.believed.len() >= MOST_BELIEVED
+            || found.indexes.len() >= MOST_INDEXES;
         if left == 0 || is_too_much {
             found.note(common, "more files than anybody looks at");
         }
@@ -109,8 +118,9 @@ impl GitFolders {
     }
 
     /// Has what git believes now found again later.
-    pub(crate) fn with_believed(mut self) -> Self {
+    pub(crate) fn with_believed(mut self, repository: &Repository) -> Self {
         self.was_believed = Believed::at(self.believed.keys());
+        self.were_indexes = UserIndexes::at(&self.indexes, repository);
         self
     }
 
@@ -160,6 +170,7 @@ impl GitFolders {
                 }
                 Ok(kind) if kind.is_file() => {
                     self.note_believed(&path, believed.goes_with(&path));
+                    self.note_index(&path, (common, own));
                 }
                 Ok(kind) if is_usual(&path, kind) => {}
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -175,6 +186,15 @@ impl GitFolders {
         if self.believed.len() < MOST_BELIEVED {
             self.believed
                 .extend(goes_with.map(|whole| (path.to_owned(), whole)));
+        }
+    }
+
+    fn note_index(&mut self, path: &Path, (common, own): (&Path, &Path)) {
+        let is_of_git = |folder: &Path| folder == common || folder == own || is_repository(folder);
+        let is_one =
+            path.file_name() == Some(OsStr::new(INDEX)) && path.parent().is_some_and(is_of_git);
+        if is_one && self.indexes.len() < MOST_INDEXES {
+            self.indexes.insert(path.to_owned());
         }
     }
 
@@ -215,6 +235,12 @@ impl GitFolders {
                     path.display()
                 ));
             }
+        }
+        for (path, error) in self.were_indexes.put_right(&now.indexes, repository) {
+            let (path, why) = (path.display(), with_causes(&error));
+            words.push(format!(
+                "in git's folder: {path} (changed, and can't be made anew: failed to {why})"
+            ));
         }
         (words, now)
     }

@@ -35,11 +35,6 @@ fn with_history() -> (Scene, PathBuf) {
     (scene, git)
 }
 
-fn bytes_of(id: &str) -> Vec<u8> {
-    let byte = |at: usize| u8::from_str_radix(&id[at..at + 2], 16).expect("digits");
-    (0..id.len()).step_by(2).map(byte).collect()
-}
-
 /// Has the commit graph say that the commit before HEAD had the tree of HEAD.
 fn forge(scene: &Scene, graph: &Path) {
     let tree = |of: &str| bytes_of(&scene.git(&["rev-parse", &format!("{of}^{{tree}}")]));

@@ -59,7 +59,13 @@ impl Believed {
         whole.iter().filter(is_left).copied().cloned().collect()
     }
 
-    fn holds_still(&self, path: &Path) -> bool {
+    /// Returns the paths of what was read.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &PathBuf> {
+        self.0.keys()
+    }
+
+    /// Tells whether something is as it was.
+    pub(super) fn holds_still(&self, path: &Path) -> bool {
         let before = self.0.get(path);
         before.is_some_and(|before| before.is_still_at(path))
     }
