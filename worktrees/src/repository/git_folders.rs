@@ -10,8 +10,9 @@ mod index_bytes;
 mod user_indexes;
 
 use crate::files::{beginning, replace};
+use crate::git::is_object_id;
 use crate::{OrFailedTo as _, Repository, Result};
-use believed::{Believed, InFolder, resolution_at};
+use believed::{Believed, InFolder, PUT_ASIDE, resolution_at};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs::{self, FileType, Permissions};
@@ -213,7 +214,8 @@ impl GitFolders {
     }
 
     /// Takes away what came since and is neither a file nor a folder, and has git's folders found as before; returns in
-    /// words what that was, and what lies there. What git believes goes without words: its own commands write it each day.
+    /// words what that was, and what lies there. What git believes goes without words, since its own
+    /// commands write it each day; but what it put aside is named.
     pub(crate) fn put_right(&self, repository: &Repository) -> (Vec<String>, Self) {
         let now = Self::look(repository);
         let is_new = |(path, odd): &(&PathBuf, &Odd)| self.odd.get(*path) != Some(*odd);
@@ -223,6 +225,7 @@ impl GitFolders {
             format!("in git's folder: {} ({}, {then})", path.display(), odd.what)
         });
         let mut words: Vec<String> = odd.collect();
+        words.extend(self.put_aside(repository));
         for path in self.was_believed.put_right(&now.believed) {
             let then = then(false, TAKEN_AWAY);
             words.push(format!("in git's folder: {} (new, {then})", path.display()));
@@ -243,6 +246,19 @@ impl GitFolders {
             ));
         }
         (words, now)
+    }
+
+    /// Says in words what git would bring into the checkout with the next commit, before that is taken away: it may be the
+    /// user's work, which is nowhere else then.
+    fn put_aside(&self, repository: &Repository) -> Option<String> {
+        let path = repository.git_dir().join(PUT_ASIDE);
+        let said = beginning(&path, SHORT).ok()?;
+        let id = str::from_utf8(&said).ok()?.trim();
+        let is_new = is_object_id(id) && !self.was_believed.holds_still(&path);
+        let path = path.display();
+        is_new.then(|| {
+            format!("in git's folder: {path} (new, {TAKEN_AWAY}; it named the stash {id})")
+        })
     }
 
     /// Returns what git would write into by a link, or wait for, when it notes what it does.

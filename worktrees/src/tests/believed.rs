@@ -182,3 +182,31 @@ fn what_lies_in_the_folder_of_all_checkouts_goes_for_a_linked_one_too() {
     put_right_in(&repository, &before);
     assert_eq!(new.map(|path| path.exists()), [false; 3]);
 }
+
+#[test]
+fn what_was_put_aside_for_a_merge_is_brought_into_no_later_commit() {
+    let (scene, git) = with_history();
+    let file = scene.of_user.checkout_root().join("a.txt");
+    let put_aside = |text: &str| {
+        write(&file, text);
+        let stash = scene.git(&["stash", "create"]);
+        scene.git(&["checkout", "--quiet", "a.txt"]);
+        write(&git.join("MERGE_AUTOSTASH"), &format!("{stash}\n"));
+        stash
+    };
+    let none = before(&scene);
+    let stash = put_aside("evil\n");
+    let (words, _) = none.put_git_right(&scene.of_user).expect("given");
+    let said = format!("MERGE_AUTOSTASH (new, taken away; it named the stash {stash})");
+    assert!(words.join("\n").contains(&said), "{words:?}");
+    scene.git(&["commit", "--quiet", "--allow-empty", "--message", "mine"]);
+    assert_eq!(fs::read_to_string(&file).expect("a file"), "other\n");
+    put_aside("mine\n");
+    put_right(&scene, &before(&scene));
+    scene.git(&["commit", "--quiet", "--allow-empty", "--message", "more"]);
+    assert_eq!(
+        fs::read_to_string(&file).expect("a file"),
+        "mine\n",
+        "it was the user's"
+    );
+}

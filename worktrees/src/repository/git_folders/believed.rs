@@ -25,6 +25,8 @@ const UNFINISHED: (&str, &str) = ("tmp_", ".lock");
 const RESOLUTIONS: &str = "rr-cache";
 /// Which conflicts are being resolved in a checkout, and so where the next resolution is taken from.
 const UNDER_WAY: &str = "MERGE_RR";
+/// What was put aside for a merge: the next commit, of a merge or not, brings it into the checkout.
+pub(super) const PUT_ASIDE: &str = "MERGE_AUTOSTASH";
 /// So much is read of all files together, in bytes; what is beyond that is not known again.
 const MOST_BYTES: u64 = 4 * 1024 * 1024 * 1024;
 /// So much is read at once, in bytes.
@@ -131,7 +133,7 @@ impl<'a> InFolder<'a> {
             folder.ends_with(below) && repository()
         };
         let of_objects = FILES.iter().filter(|(below, _)| is_of(below));
-        let under_way = (folder == own).then_some(UNDER_WAY);
+        let under_way = [UNDER_WAY, PUT_ASIDE].into_iter().filter(|_| folder == own);
         Self {
             common,
             beginnings: of_objects.map(|(_, name)| *name).chain(under_way).collect(),
