@@ -243,7 +243,8 @@ pub enum Event {
         /// The account.
         account: AccountName,
     },
-    /// The service behind an agent refused its credentials: nobody who shares the account is started any more.
+    /// The service behind an agent refused its credentials. One task at a time tries whether it is so; once another one's
+    /// were refused, nobody who shares the account is started any more.
     #[serde(rename = "agent:refused")]
     AgentRefused {
         /// The agent.

@@ -82,14 +82,16 @@ words! {
         Third = "third",
         /// The first ones of version 5: of attempts that are lost at the same time the breaker counts each.
         Fourth = "fourth",
-        /// Those of this version.
+        /// The ones of version 5 after them: what one agent says of its account is believed at once.
         Fifth = "fifth",
+        /// Those of this version.
+        Sixth = "sixth",
     }
 }
 
 impl Edition {
     /// The edition of runs that begin or are taken up now.
-    pub const NEWEST: Self = Self::Fifth;
+    pub const NEWEST: Self = Self::Sixth;
 }
 
 /// When a run takes it that something is wrong with more than one task: so many ends in a row that are the same, with nothing

@@ -72,10 +72,14 @@ fn a_wall_on_three_of_five_slots_holds_up_all_and_the_run_ends_well_after_the_re
 }
 
 #[test]
-fn refused_credentials_stop_that_agent_at_once_and_the_next_one_takes_over() {
+fn credentials_that_two_tasks_had_refused_stop_that_agent_and_the_next_one_takes_over() {
     let refused = event(401, "Invalid API key");
     let scene = Scene::new(
-        &[("1", "Document it", &[]), ("2", "Document that", &[])],
+        &[
+            ("1", "Document it", &[]),
+            ("2", "Document that", &[]),
+            ("3", "Document all", &[]),
+        ],
         HONEST,
     );
     write(
@@ -106,41 +110,65 @@ fn refused_credentials_stop_that_agent_at_once_and_the_next_one_takes_over() {
     assert!(said.contains("hint: run `first login`"), "{said}");
     assert_eq!(
         std::fs::read_to_string(scene.path("refused")).expect("starts"),
-        "x\n"
+        "x\nx\n"
     );
     let report = scene.report();
-    let agents: Vec<&str> = attempts(&report, "1")
-        .iter()
-        .filter_map(|attempt| attempt["agent"].as_str())
-        .collect();
-    assert_eq!(agents, ["first", "second"], "{report:#}");
-    assert_eq!(attempts(&report, "2")[0]["agent"], "second");
+    let agents = |id: &str| -> Vec<String> {
+        let attempts = attempts(&report, id).iter();
+        attempts
+            .filter_map(|attempt| attempt["agent"].as_str().map(ToOwned::to_owned))
+            .collect()
+    };
+    for id in ["1", "2"] {
+        assert_eq!(agents(id), ["first", "second"], "{report:#}");
+    }
+    assert_eq!(agents("3"), ["second"], "{report:#}");
 }
 
 #[test]
-fn where_nobody_else_can_take_over_refused_credentials_fail_every_task_without_trying_them() {
+fn where_nobody_else_can_take_over_credentials_that_two_had_refused_fail_every_task() {
     let agent = format!(
         "echo x >> \"$AGENT_FOLDER/starts\"\n{}",
         event(401, "Invalid API key")
     );
     let scene = Scene::new(
-        &[("1", "Document it", &[]), ("2", "Document that", &[])],
+        &[
+            ("1", "Document it", &[]),
+            ("2", "Document that", &[]),
+            ("3", "Document all", &[]),
+        ],
         &agent,
     )
     .prints_events();
     let report = scene.runs(&["--tdd", "off", "--max-parallel", "1"], 3);
-    assert_eq!(
-        (
-            &task(&report, "1")["failure"],
-            &task(&report, "2")["failure"]
-        ),
-        (&"auth".into(), &"auth".into())
-    );
+    for id in ["1", "2", "3"] {
+        assert_eq!(task(&report, id)["failure"], "auth", "{report:#}");
+    }
     assert_eq!(
         std::fs::read_to_string(scene.path("starts")).expect("starts"),
-        "x\n"
+        "x\nx\n"
     );
-    assert_eq!(scene.statuses(), ["pending", "pending"]);
+    assert_eq!(scene.statuses(), ["pending", "pending", "pending"]);
+}
+
+#[test]
+fn credentials_that_one_task_alone_had_refused_are_its_own_trouble() {
+    let refused = event(401, "Not logged in");
+    let agent = format!("[ \"$TM_TASK_ID$TM_ATTEMPT\" = 11 ] && {{ {refused}; }}\n{HONEST}");
+    let scene = Scene::new(
+        &[
+            ("1", "Document it", &[]),
+            ("2", "Document that", &[]),
+            ("3", "Document all", &[]),
+        ],
+        &agent,
+    )
+    .prints_events();
+    let report = scene.runs(&["--tdd", "off", "--max-parallel", "1"], 0);
+    assert_eq!(attempts(&report, "1")[0]["failure"], "auth", "{report:#}");
+    for id in ["1", "2", "3"] {
+        assert_eq!(task(&report, id)["landed"], true, "{report:#}");
+    }
 }
 
 #[test]

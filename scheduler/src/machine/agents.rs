@@ -6,8 +6,8 @@
 use super::{Scheduler, State, TaskIndex};
 use crate::budget::{LONGEST_DECLARED_MS, Spent, declared_reset};
 use crate::{
-    AccountName, AgentCandidate, AgentName, AgentReport, AgentVerdict, Edition, Effect, Event,
-    Failure, Keep, Overlap, Policy, StopReason, TaskId, Timestamp, judge_agent,
+    AccountName, AgentCandidate, AgentName, AgentReport, AgentVerdict, Edition, Event, Failure,
+    Keep, Overlap, Policy, StopReason, TaskId, Timestamp, judge_agent,
 };
 use std::collections::BTreeSet;
 use std::ops::Bound::{Excluded, Unbounded};
@@ -127,9 +127,11 @@ impl Scheduler {
 
     fn free_agent(&self, rank: TaskIndex) -> Result<AgentName, Barred> {
         let mut accepted = self.accepted(rank).peekable();
-        accepted.peek().ok_or(Barred::Refused)?;
+        if accepted.peek().is_none() && !self.waits_for_trial(rank) {
+            return Err(Barred::Refused);
+        }
         accepted
-            .filter(|(_, candidate)| !self.cooldowns.contains_key(&candidate.account))
+            .filter(|(_, candidate)| self.may_ask(rank, &candidate.account))
             .min_by_key(|(overtaxed, _)| *overtaxed)
             .map(|(_, candidate)| candidate.agent.clone())
             .ok_or(Barred::CoolingDown)
@@ -137,7 +139,7 @@ impl Scheduler {
 
     /// Those who may do a task, in their order, each with how much of it was too much for its model: one that refused the
     /// task is not asked for it again, one that could not hold it once more, with a shorter prompt.
-    fn accepted(&self, rank: TaskIndex) -> impl Iterator<Item = (u32, &AgentCandidate)> {
+    pub(super) fn accepted(&self, rank: TaskIndex) -> impl Iterator<Item = (u32, &AgentCandidate)> {
         let overtaxed = move |candidate: &AgentCandidate| {
             let own = self.unforgiven(rank).iter();
             own.filter(|record| record.agent == candidate.agent)
@@ -150,7 +152,9 @@ impl Scheduler {
         };
         let candidates = self.limits.agents.candidates(self.phase(rank)).iter();
         candidates
-            .filter(|candidate| !self.refused.contains(&candidate.account))
+            .filter(move |AgentCandidate { account, .. }| {
+                !self.refused.contains(account) && !self.has_refused(account, rank)
+            })
             .map(move |candidate| (overtaxed(candidate), candidate))
             .filter(|(overtaxed, _)| *overtaxed < MOST_OVERTAXED)
     }
@@ -170,6 +174,7 @@ impl Scheduler {
     pub(super) fn assign_agent(&mut self, rank: TaskIndex) -> Option<AgentName> {
         if let Ok(agent) = self.free_agent(rank) {
             self.last_attempt(rank).agent = agent.clone();
+            self.take_trial(rank);
             return Some(agent);
         }
         self.release(rank, Keep::Nothing);
@@ -182,11 +187,13 @@ impl Scheduler {
     pub(super) fn may_ask_again(&self, rank: TaskIndex) -> bool {
         self.candidate_of(rank)
             .is_none_or(|AgentCandidate { account, .. }| {
-                !self.cooldowns.contains_key(account) && !self.refused.contains(account)
+                !self.cooldowns.contains_key(account)
+                    && !self.refused.contains(account)
+                    && !self.trials.contains_key(account)
             })
     }
 
-    fn candidate_of(&self, rank: TaskIndex) -> Option<&AgentCandidate> {
+    pub(super) fn candidate_of(&self, rank: TaskIndex) -> Option<&AgentCandidate> {
         let agent = &self.last(rank)?.agent;
         self.limits.agents.candidate(self.phase(rank), agent)
     }
@@ -198,12 +205,17 @@ impl Scheduler {
         };
         let (longest, longest_pause) = match self.limits.edition {
             Edition::First => (u64::MAX, Policy::LONGEST_PAUSE_MS),
-            Edition::Second | Edition::Third | Edition::Fourth | Edition::Fifth => {
-                (LONGEST_DECLARED_MS, LONGEST_PAUSE_MS)
-            }
+            Edition::Second
+            | Edition::Third
+            | Edition::Fourth
+            | Edition::Fifth
+            | Edition::Sixth => (LONGEST_DECLARED_MS, LONGEST_PAUSE_MS),
         };
         let declared = declared_reset(self.now, declared, longest);
         let refused_at = self.now;
+        if self.cooldowns.contains_key(&account) && self.is_trial(rank, &account) {
+            self.growing_pause(rank, &account, longest_pause);
+        }
         let is_news = if let Some(cooldown) = self.cooldowns.get_mut(&account) {
             // Others ran into the same wall before it was seen.
             let before = cooldown.until;
@@ -220,6 +232,7 @@ impl Scheduler {
             self.cooldowns.insert(account.clone(), cooldown);
             true
         };
+        self.try_limit(rank, &account, declared);
         if is_news {
             self.tell_cooldown(agent, account, declared.is_some());
         }
@@ -252,8 +265,11 @@ impl Scheduler {
         let over = self
             .cooldowns
             .extract_if(.., |_, cooldown| cooldown.until <= now);
-        self.effects
-            .extend(over.map(|(account, _)| Effect::Tell(Event::AgentAvailable { account })));
+        let over: Vec<AccountName> = over.map(|(account, _)| account).collect();
+        for account in over {
+            self.forget_limit(&account);
+            self.tell(Event::AgentAvailable { account });
+        }
     }
 
     /// Notes that the service behind the agent of the attempt under way answered: the next wall is a new one, and a wall
@@ -270,30 +286,16 @@ impl Scheduler {
             self.now.since(cooldown.refused_at) >= ANSWERED_AFTER_MS && report.refusal.is_none();
         if is_passed && !self.is_of_first_edition() {
             self.cooldowns.remove(&account);
+            self.forget_limit(&account);
             self.tell(Event::AgentAvailable { account });
-        }
-    }
-
-    /// Notes that the credentials of the agent of the attempt under way were refused.
-    pub(super) fn refuse_agent(&mut self, rank: TaskIndex) {
-        if let Some(AgentCandidate {
-            agent,
-            account,
-            if_refused,
-        }) = self.candidate_of(rank).cloned()
-            && self.refused.insert(account.clone())
-        {
-            self.tell(Event::AgentRefused {
-                agent,
-                account,
-                what_to_do: if_refused,
-            });
         }
     }
 
     /// Notes what the service behind the agent of the attempt under way refused, where nothing else follows from it.
     pub(super) fn note_refusal(&mut self, rank: TaskIndex, report: &AgentReport) {
-        match judge_agent(report) {
+        let verdict = judge_agent(report);
+        self.end_trial(rank, &verdict);
+        match verdict {
             AgentVerdict::Failed {
                 failure: Failure::RateLimited,
                 not_before,
@@ -315,6 +317,7 @@ impl Scheduler {
     /// Forgets who was refused: somebody wants a task tried again.
     pub(super) fn forgive_agents(&mut self) {
         self.refused.clear();
+        self.forget_refused_credentials();
     }
 
     /// Forgets who was refused, since that may have been put right, and tells of the walls that still stand.

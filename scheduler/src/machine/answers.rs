@@ -169,6 +169,7 @@ impl Scheduler {
             return self.stopped_agent_ended(rank, report);
         }
         let verdict = self.verdict(&report);
+        self.end_trial(rank, &verdict);
         if verdict == AgentVerdict::WorthProving {
             self.heard_from_service(rank, &report);
         }

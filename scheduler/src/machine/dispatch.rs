@@ -15,6 +15,9 @@ impl Scheduler {
         self.wake();
         self.end_cooldowns();
         self.fill_slots();
+        if self.believe_what_nobody_can_try() {
+            self.fill_slots();
+        }
         self.land_next();
         self.stop_when_spent();
         self.end_when_over();
@@ -78,6 +81,7 @@ impl Scheduler {
         // Most tasks need one, and the room for more would be most of what a run knows of them.
         self.attempts[rank].reserve_exact(1);
         self.attempts[rank].push(AttemptRecord::new(number, self.now, agent, mends));
+        self.take_trial(rank);
         self.set_state(rank, State::Preparing);
         let placed = &self.plan.tasks[rank];
         if self.opened_waves.insert(placed.wave) {

@@ -22,6 +22,7 @@ mod stopping;
 mod task_index;
 #[cfg(test)]
 mod tests;
+mod trials;
 
 pub use agents::Cooldown;
 pub use attempt_record::{
@@ -31,7 +32,7 @@ pub use state::{State, TaskView};
 
 use crate::budget::Spent;
 use crate::{
-    AccountName, AttemptNumber, Dependants, Edition, Effect, Event, Input, Landing, Limits, Phase,
+    AccountName, AttemptNumber, Dependants, Effect, Event, Input, Landing, Limits, Phase,
     PlannedTask, RunStatus, Status, StopMode, StopReason, TaskId, Timestamp, WavePlan,
 };
 use breaker::Streak;
@@ -101,6 +102,8 @@ pub struct Scheduler {
     refusals_in_a_row: BTreeMap<AccountName, u32>,
     /// Accounts whose credentials were refused.
     refused: BTreeSet<AccountName>,
+    /// What one task's agent alone has said of its account.
+    trials: BTreeMap<AccountName, trials::Trial>,
     /// Tasks that have conflicted with what had landed.
     quarrelsome: BTreeSet<TaskIndex>,
     /// Tasks that people were told have spent their budgets.
@@ -160,6 +163,7 @@ impl Scheduler {
             cooldowns: BTreeMap::new(),
             refusals_in_a_row: BTreeMap::new(),
             refused: BTreeSet::new(),
+            trials: BTreeMap::new(),
             quarrelsome: BTreeSet::new(),
             told_over_budget: BTreeSet::new(),
             life: Life::New,
@@ -276,11 +280,6 @@ impl Scheduler {
                 self.make_ready(rank);
             }
         }
-    }
-
-    /// Whether inputs are taken as a journal of an earlier version was written.
-    fn is_of_first_edition(&self) -> bool {
-        self.limits.edition == Edition::First
     }
 
     fn planned(&self, rank: TaskIndex) -> &PlannedTask {

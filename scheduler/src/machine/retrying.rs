@@ -36,13 +36,17 @@ impl Scheduler {
         let is_charged = self.last(rank).is_some_and(AttemptRecord::is_charged);
         let is_final = match failure.policy().retried {
             Retried::ByAnybody => false,
-            Retried::ByAnother => !self.has_agent(rank),
+            Retried::ByAnother => !self.has_agent(rank) && !self.waits_for_trial(rank),
             Retried::ByNobody => true,
         };
         let is_used_up = count_u32(charged) > self.limits.retries;
         match self.limits.edition {
             Edition::First => is_final || is_used_up && (is_charged || failure == Failure::Lost),
-            Edition::Second | Edition::Third | Edition::Fourth | Edition::Fifth => {
+            Edition::Second
+            | Edition::Third
+            | Edition::Fourth
+            | Edition::Fifth
+            | Edition::Sixth => {
                 is_final || is_used_up && is_charged || self.uncharged_left(rank) == 0
             }
         }

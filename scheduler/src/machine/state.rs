@@ -2,8 +2,8 @@
 
 use super::{AttemptRecord, Life, Scheduler, TaskIndex};
 use crate::{
-    CommitId, Dependants, Failure, Limits, PlacedTask, RunStatus, StopReason, TaskId, Timestamp,
-    WavePlan,
+    CommitId, Dependants, Edition, Failure, Limits, PlacedTask, RunStatus, StopReason, TaskId,
+    Timestamp, WavePlan,
 };
 use std::collections::BTreeSet;
 
@@ -198,6 +198,11 @@ impl Scheduler {
         }
     }
 
+    /// Whether inputs are taken as a journal of an earlier version was written.
+    pub(super) fn is_of_first_edition(&self) -> bool {
+        self.limits.edition == Edition::First
+    }
+
     /// Returns the next moment at which something happens by itself and `Tick` is wanted.
     pub fn next_wake(&self) -> Option<Timestamp> {
         if self.stop_reason.is_some() {
@@ -207,6 +212,7 @@ impl Scheduler {
         self.cooldowns
             .values()
             .map(|cooldown| cooldown.until)
+            .chain(self.trials_to_come())
             .chain(paused)
             .chain(self.under_way.kept_until)
             .chain(self.limits.deadline)

@@ -14,7 +14,7 @@ mod steering;
 
 use super::*;
 use crate::{
-    AgentReport, Answer, AttemptStep, CommitId, Dispatch, Ended, Failure, LandingRefusal,
+    AgentReport, Answer, AttemptStep, CommitId, Dispatch, Edition, Ended, Failure, LandingRefusal,
     PlanOptions, PrepareRefusal, Proof, StopMode, Task, TddMode,
 };
 use std::num::NonZeroU32;

@@ -4,8 +4,8 @@
 //! has landed (or is held, for a GREEN; or was skipped as satisfied); at most one landing at a time, in the order of the
 //! queue; what is tested ahead stands on all that lands before it, is no more than the limits say, is not begun again
 //! because something joined, and changes nothing: a run without it is the same in all else; nothing is started
-//! while the run is paused, and no agent whose account is behind a wall or was refused; a wall ends at its moment, after a
-//! day, or when somebody passes it; with one slot nothing is prepared while work waits to land; no task is tried more often
+//! while the run is paused, and no agent whose account is behind a wall or was refused to two tasks, but for one at a time
+//! that tries what another task alone has said of it; a wall ends at its moment, after a day, or when somebody passes it; with one slot nothing is prepared while work waits to land; no task is tried more often
 //! than `retries + 1` times and ten that are not charged, but for what people ended and opened again; no more conflicts go
 //! uncharged than the limits say; an attempt carries over what an attempt of the same task left, and nothing starts that may
 //! touch the files of a task which conflicted twice and is under way; a run is broken off after enough ends in a row that
@@ -601,15 +601,15 @@ impl World {
             0..=2 => {
                 let most = [200, 60_000, 48 * 3_600_000][self.random.usize(..3)];
                 let until = Some(self.now.plus(self.random.u64(..most)));
-                self.ledger.note_limit(account, until, self.now);
+                self.ledger.note_limit((account, task), until, self.now);
                 Some(ServiceRefusal::RateLimited { until })
             }
             3 => {
-                self.ledger.note_limit(account, None, self.now);
+                self.ledger.note_limit((account, task), None, self.now);
                 Some(ServiceRefusal::RateLimited { until: None })
             }
             4 => {
-                self.ledger.note_refused(account);
+                self.ledger.note_refused(account, task);
                 Some(ServiceRefusal::Auth)
             }
             5 => Some(ServiceRefusal::ContextTooLong),

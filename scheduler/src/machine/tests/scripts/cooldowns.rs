@@ -155,6 +155,10 @@ fn a_limit_that_is_declared_for_years_is_asked_about_again_after_a_day() {
             ),
         ],
     );
+    // No other task is there to try it before.
+    assert_eq!(script.scheduler.next_wake(), Some(Timestamp(305_000)));
+    script.now = Timestamp(305_000);
+    script.gives(Input::Tick, &[]);
     assert_eq!(script.scheduler.next_wake(), Some(Timestamp(5_000 + day)));
     script.now = Timestamp(5_000 + day);
     script.gives(
@@ -468,21 +472,185 @@ fn nobody_is_started_while_all_its_agents_are_refused_and_the_rest_goes_on() {
             "release 1:red#1 Salvage",
             "say attempt:ended 1:red auth",
             "say agent:refused claude of a log in to a",
+            "say task:started 2:red red",
+            "status 2 in-progress",
+            "prepare 2:red#1 on [] with []",
+        ],
+    );
+    script.answer(
+        "2:red",
+        prepared(),
+        &["say attempt:started 2:red", "run 2:red#1"],
+    );
+    script.answer(
+        "2:red",
+        refused(ServiceRefusal::Auth),
+        &[
+            "release 2:red#1 Salvage",
+            "say attempt:ended 2:red auth",
+            "say task:failed 2:red auth",
+            "status 2 pending",
+            "say task:blocked 2 by 2:red",
             "say task:failed 1:red auth",
             "status 1 pending",
             "say task:blocked 1 by 1:red",
-            "say task:failed 2:red auth",
-            "say task:blocked 2 by 2:red",
             "say run:ended failed 3",
         ],
     );
-    assert!(
+}
+
+#[test]
+fn credentials_that_one_task_alone_had_refused_are_tried_by_one_other_and_all_go_on() {
+    let mut script = independent(4, 2, &[candidate("claude", "a")]);
+    script.scheduler.limits.retries = 1;
+    // 2 works already; 3 is the trial, and 4 waits for how it ends.
+    script.answer(
+        "1",
+        refused(ServiceRefusal::Auth),
+        &[
+            "release 1#1 Salvage",
+            "say attempt:ended 1 auth",
+            "say agent:refused claude of a log in to a",
+            "say task:started 3 none",
+            "status 3 in-progress",
+            "prepare 3#1 on [] with []",
+        ],
+    );
+    script.answer("3", prepared(), &["say attempt:started 3", "run 3#1"]);
+    script.answer("2", exited(0), &["prove 2#1"]);
+    script.answer(
+        "3",
+        exited(1),
+        &[
+            "say agent:available a",
+            "release 3#1 Salvage",
+            "say attempt:ended 3 no-result",
+            "prepare 1#2 on [] with []",
+            "prepare 3#2 on [] with []",
+        ],
+    );
+    let attempts = |task: &str| {
         script
             .scheduler
-            .task(&"2:red".into())
+            .task(&task.into())
             .expect("a task")
             .attempts
-            .is_empty()
+    };
+    assert!(attempts("1")[0].is_charged() && attempts("4").is_empty());
+}
+
+#[test]
+fn a_trial_that_is_lost_says_nothing_and_the_next_task_tries() {
+    let mut script = independent(3, 1, &[candidate("claude", "a")]);
+    script.answer(
+        "1",
+        refused(ServiceRefusal::Auth),
+        &[
+            "release 1#1 Salvage",
+            "say attempt:ended 1 auth",
+            "say agent:refused claude of a log in to a",
+            "say task:failed 1 auth",
+            "status 1 pending",
+            "say task:started 2 none",
+            "status 2 in-progress",
+            "prepare 2#1 on [] with []",
+        ],
+    );
+    script.answer("2", prepared(), &["say attempt:started 2", "run 2#1"]);
+    let mut resumed = script.scheduler.clone();
+    script.answer(
+        "2",
+        ended(Ended::Lost),
+        &[
+            "release 2#1 Salvage",
+            "say attempt:ended 2 lost",
+            "say task:waiting 2 until 1000",
+            "say task:started 3 none",
+            "status 3 in-progress",
+            "prepare 3#1 on [] with []",
+        ],
+    );
+    script.answer("3", prepared(), &["say attempt:started 3", "run 3#1"]);
+    script.answer("3", exited(0), &["say agent:available a", "prove 3#1"]);
+    // Whoever takes the run up has perhaps put it right: nothing is tried any more.
+    let limits = resumed.limits().clone();
+    resumed
+        .handle(script.now, Input::Resumed(limits))
+        .expect("a legal input");
+    assert!(resumed.trials.is_empty());
+}
+
+#[test]
+fn refused_credentials_are_believed_where_no_other_task_can_try_them() {
+    let mut limits = Limits::with_slots(NonZeroU32::new(2).expect("slots"));
+    limits.agents.plain = vec![candidate("claude", "a")];
+    limits.retries = 2;
+    let tasks: [(&str, &[&str]); 2] = [("1", &[]), ("2", &["1"])];
+    let mut script = Script::with_limits(&tasks, TddMode::Off, limits);
+    script
+        .scheduler
+        .handle(script.now, Input::Begin)
+        .expect("a legal input");
+    script.answer("1", prepared(), &["say attempt:started 1", "run 1#1"]);
+    script.answer(
+        "1",
+        refused(ServiceRefusal::Auth),
+        &[
+            "release 1#1 Salvage",
+            "say attempt:ended 1 auth",
+            "say agent:refused claude of a log in to a",
+            "say task:failed 1 auth",
+            "status 1 pending",
+            "say task:blocked 2 by 1",
+            "say run:ended failed 3",
+        ],
+    );
+}
+
+#[test]
+fn a_long_limit_is_tried_by_one_task_at_a_time_after_pauses_that_double() {
+    const MINUTE: u64 = 60_000;
+    let mut script = independent(3, 1, &[candidate("claude", "a")]);
+    let refused = |id: &str| {
+        [
+            format!("release {id} Salvage"),
+            format!("say attempt:ended {} rate-limited", &id[..1]),
+        ]
+    };
+    let [release, ended] = refused("1#1");
+    let say = "say agent:limited claude of a until 18000000 declared";
+    let limit = || limited(Some(300 * MINUTE));
+    script.answer("1", limit(), &[&release, &ended, say]);
+    script.now = Timestamp(5 * MINUTE - 1);
+    script.gives(Input::Tick, &[]);
+    script.now = Timestamp(5 * MINUTE);
+    script.scheduler.limits.slots = NonZeroU32::new(3).expect("slots");
+    script.gives(
+        Input::Tick,
+        &[
+            "say task:started 2 none",
+            "status 2 in-progress",
+            "prepare 2#1 on [] with []",
+        ],
+    );
+    script.answer("2", prepared(), &["say attempt:started 2", "run 2#1"]);
+    let [release, ended] = refused("2#1");
+    script.answer("2", limit(), &[&release, &ended]);
+    assert_eq!(script.scheduler.next_wake(), Some(Timestamp(15 * MINUTE)));
+    script.now = Timestamp(15 * MINUTE);
+    script.gives(Input::Tick, &["prepare 1#2 on [] with []"]);
+    script.answer("1", prepared(), &["say attempt:started 1", "run 1#2"]);
+    script.answer(
+        "1",
+        exited(0),
+        &[
+            "say agent:available a",
+            "prove 1#2",
+            "prepare 2#2 on [] with []",
+            "say task:started 3 none",
+            "status 3 in-progress",
+            "prepare 3#1 on [] with []",
+        ],
     );
 }
 
@@ -679,4 +847,32 @@ fn a_service_that_fails_is_asked_again_after_a_pause_and_not_for_ever() {
             ],
         );
     }
+}
+
+#[test]
+fn in_journals_of_before_one_task_is_believed_about_its_account_at_once() {
+    let mut script = independent(2, 1, &[candidate("claude", "a")]);
+    script.scheduler.limits.edition = Edition::Fifth;
+    let mut limit = Script {
+        scheduler: script.scheduler.clone(),
+        now: script.now,
+    };
+    script.answer(
+        "1",
+        refused(ServiceRefusal::Auth),
+        &[
+            "release 1#1 Salvage",
+            "say attempt:ended 1 auth",
+            "say agent:refused claude of a log in to a",
+            "say task:failed 1 auth",
+            "status 1 pending",
+            "say task:failed 2 auth",
+            "say run:ended failed 3",
+        ],
+    );
+    let say = "say agent:limited claude of a until 18000000 declared";
+    let ended = "say attempt:ended 1 rate-limited";
+    let until = limited(Some(18_000_000));
+    limit.answer("1", until, &["release 1#1 Salvage", ended, say]);
+    assert_eq!(limit.scheduler.next_wake(), Some(Timestamp(18_000_000)));
 }

@@ -67,7 +67,7 @@ impl World {
 
     fn limited(&mut self, task: &TaskId, until: Option<Timestamp>) -> Answer {
         let account = self.account(task);
-        self.ledger.note_limit(account, until, self.now);
+        self.ledger.note_limit((account, task), until, self.now);
         let refusal = Some(ServiceRefusal::RateLimited { until });
         Answer::AgentEnded(AgentReport {
             refusal,

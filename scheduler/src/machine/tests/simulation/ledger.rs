@@ -4,6 +4,9 @@ use super::*;
 
 /// A limit that a service declares is asked about again after so long.
 const DAY_MS: u64 = 24 * 3_600_000;
+/// One that is declared for longer than this is tried, and not before the other has passed.
+const BELIEVED_MS: u64 = 15 * 60_000;
+const TRIED_AFTER_MS: u64 = 5 * 60_000;
 /// An answer so long after a refusal shows that there is no limit.
 const ANSWERED_AFTER_MS: u64 = 10_000;
 
@@ -15,7 +18,12 @@ pub(super) struct Ledger {
     refused_at: BTreeMap<AccountName, Timestamp>,
     /// Accounts whose services answered although they are behind a wall.
     passed: BTreeSet<AccountName>,
-    /// Accounts whose credentials were refused.
+    /// When the limit was heard of that stands, and whether it was declared for long.
+    limited_since: BTreeMap<AccountName, (Timestamp, bool)>,
+    /// The task whose word alone is against an account, and the one that tries it.
+    said: BTreeMap<AccountName, TaskId>,
+    trials: BTreeMap<AccountName, TaskId>,
+    /// Accounts whose credentials were refused to two tasks.
     refused: BTreeSet<AccountName>,
     /// How often an agent was started, a person ended an attempt, and a person opened the task again, by task.
     started: BTreeMap<TaskId, u32>,
@@ -35,31 +43,72 @@ impl Ledger {
             Input::Request(request) => {
                 self.orders += 1;
                 if matches!(request, Request::Retry(_)) {
-                    self.refused.clear();
+                    self.forgive();
                 }
             }
             Input::Stop(_) => self.orders += 1,
-            Input::Resumed(_) => self.refused.clear(),
+            Input::Resumed(_) => self.forgive(),
+            Input::Answer {
+                task,
+                answer: Answer::AgentEnded(report),
+                ..
+            } => self.note_agent_end(task, report),
             Input::Begin | Input::Answer { .. } | Input::Tick | Input::Foreseen(_) => {}
+        }
+    }
+
+    fn forgive(&mut self) {
+        self.refused.clear();
+        self.said.clear();
+    }
+
+    /// A trial that ends in another way than by a refusal shows that there is nothing.
+    fn note_agent_end(&mut self, task: &TaskId, report: &AgentReport) {
+        let tried = self.trials.extract_if(.., |_, other| other == task);
+        let tried: Vec<AccountName> = tried.map(|(account, _)| account).collect();
+        let says_nothing = match report.refusal {
+            None => matches!(report.ended, Ended::Lost | Ended::Killed),
+            Some(ServiceRefusal::RateLimited { .. } | ServiceRefusal::Auth) => true,
+            Some(_) => false,
+        };
+        for account in tried.into_iter().filter(|_| !says_nothing) {
+            self.said.remove(&account);
+            self.passed.insert(account);
         }
     }
 
     pub(super) fn note_limit(
         &mut self,
-        account: AccountName,
+        (account, task): (AccountName, &TaskId),
         until: Option<Timestamp>,
         now: Timestamp,
     ) {
         self.refused_at.insert(account.clone(), now);
         self.passed.remove(&account);
+        let had_its_credentials_refused = self.said.remove(&account).is_some();
+        let mut is_long = until.is_some_and(|until| until.since(now) > BELIEVED_MS);
+        if had_its_credentials_refused || self.trials.get(&account) == Some(task) {
+            self.trials.remove(&account);
+            let before = self.limited_since.remove(&account);
+            is_long |= before.is_some_and(|(_, is_long)| is_long);
+        }
+        let since = self.limited_since.entry(account.clone());
+        since.or_insert((now, false)).1 |= is_long;
         if let Some(until) = until {
             let cooldown = self.cooldowns.entry(account).or_default();
             *cooldown = (*cooldown).max(until.min(now.plus(DAY_MS)));
         }
     }
 
-    pub(super) fn note_refused(&mut self, account: AccountName) {
-        self.refused.insert(account);
+    pub(super) fn note_refused(&mut self, account: AccountName, task: &TaskId) {
+        match self.said.get(&account) {
+            Some(other) if other != task => drop(self.refused.insert(account)),
+            Some(_) => {}
+            None => {
+                self.trials.remove(&account);
+                self.said.insert(account, task.clone());
+            }
+        }
     }
 
     pub(super) fn note_answered(&mut self, account: AccountName, now: Timestamp) {
@@ -76,6 +125,7 @@ impl Ledger {
         match event {
             Event::AgentAvailable { account } => {
                 let cooldown = self.cooldowns.remove(account).unwrap_or_default();
+                self.limited_since.remove(account);
                 assert!(
                     cooldown <= now || self.passed.remove(account),
                     "the wall before `{account}` stands"
@@ -184,7 +234,23 @@ impl Ledger {
             "`{task}` starts with refused credentials"
         );
         let cooldown = self.cooldowns.get(account).copied().unwrap_or_default();
-        assert!(cooldown <= now, "`{task}` starts behind a wall");
+        if cooldown > now || self.said.contains_key(account) {
+            let (since, is_long) = self.limited_since.get(account).copied().unwrap_or_default();
+            let may_be_tried = is_long && now.since(since) >= TRIED_AFTER_MS;
+            assert!(
+                cooldown <= now || may_be_tried,
+                "`{task}` starts behind a wall"
+            );
+            assert!(
+                self.said.get(account) != Some(task),
+                "`{task}` tries its own word"
+            );
+            let other = self.trials.insert(account.clone(), task.clone());
+            assert!(
+                other.is_none(),
+                "`{task}` is a second trial, beside {other:?}"
+            );
+        }
         let of = |counts: &BTreeMap<TaskId, u32>| counts.get(task).copied().unwrap_or_default();
         let most = (retries + 1 + 10) * (1 + of(&self.opened)) + of(&self.ended_by_people);
         let started = self.started.entry(task.clone()).or_default();
