@@ -7,7 +7,7 @@ use tm_reports::{Tone, human_duration, listed, toned};
 use tm_runtime::RunEvent;
 use tm_scheduler::{
     AttemptNumber, AttemptRecord, Dependants, Event, Failure, Phase, Proof, Scheduler, State,
-    TaskId, TaskView, Timestamp, counted, task_rows,
+    StopReason, TaskId, TaskView, Timestamp, counted, task_rows,
 };
 
 /// Returns the line for something that happened; `None` for what needs no line.
@@ -70,10 +70,24 @@ impl Seen<'_> {
                 "{queued} tasks wait for their proof or to land; nothing more is started until half of that is done"
             ),
             Event::LandingCaughtUp => "landing has caught up; tasks are started again".to_owned(),
-            Event::RunStopping { why } => stopping(*why).to_owned(),
+            Event::RunStopping { why } => format!("{}{}", stopping(*why), self.dearest(*why)),
             Event::RunEnded { status, .. } => format!("the run is {}", status.as_str()),
             _ => return None,
         })
+    }
+
+    /// Who reported most of a spent budget: it is an agent's word, and may be beyond all sense.
+    fn dearest(self, why: StopReason) -> String {
+        let dearest = self.scheduler.dearest_attempt();
+        let Some((task, attempt)) = dearest.filter(|_| why == StopReason::Budget) else {
+            return String::new();
+        };
+        let (tokens, cost_usd) = attempt.spent();
+        let cost = cost_usd.map(|cost| format!("${cost:.2}"));
+        let tokens = tokens.map(|tokens| counted(tokens.total(), "token"));
+        let reported = cost.into_iter().chain(tokens).join(" and ");
+        let number = attempt.number;
+        format!("; most was reported by attempt {number} at `{task}`: {reported}")
     }
 
     /// Tasks as people count them, and those that have landed.

@@ -18,6 +18,14 @@ impl Spent {
         self.cost_usd += cost_usd.unwrap_or(0.0);
     }
 
+    /// Returns what is counted of it where so much is the most.
+    pub(crate) fn at_most(self, max_tokens: Option<u64>, max_cost_usd: Option<f64>) -> Self {
+        Self {
+            tokens: self.tokens.min(max_tokens.unwrap_or(u64::MAX)),
+            cost_usd: self.cost_usd.min(max_cost_usd.unwrap_or(f64::MAX)),
+        }
+    }
+
     /// Tells whether a budget is used up; what has no limit never is.
     pub(crate) fn uses_up(self, max_tokens: Option<u64>, max_cost_usd: Option<f64>) -> bool {
         max_tokens.is_some_and(|most| self.tokens >= most)

@@ -191,3 +191,21 @@ fn what_an_agent_of_text_prints_holds_up_nobody_else_and_spends_nothing() {
         assert_eq!(task(&report, id)["landed"], true, "{report:#}");
     }
 }
+
+#[test]
+fn a_budget_that_one_attempt_says_it_has_spent_ends_the_run_in_its_name_or_its_task_alone() {
+    let prints = r#"[ $TM_TASK_ID = 1 ] && echo '{"type":"result","is_error":false,"result":"Done","total_cost_usd":1e9}'"#;
+    let tasks: [(&str, &str, &[&str]); 2] =
+        [("1", "Document it", &[]), ("2", "Document that", &[])];
+    let run = ["--tdd", "off", "--max-parallel", "1", "--max-cost", "50"];
+    let scene = Scene::new(&tasks, &format!("{HONEST}\n{prints}\n:")).prints_events();
+    let output = scene.run(&run);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(6), "{said}");
+    let named = "most was reported by attempt 1 at `1`: $1000000000.00";
+    assert!(said.contains(named), "{said}");
+    let scene = Scene::new(&tasks, &format!("{HONEST}\n{prints}\n:")).prints_events();
+    let bounded = [&run[..], &["--max-cost-per-task", "10"]].concat();
+    let report = scene.runs(&bounded, 0);
+    assert_eq!(task(&report, "2")["landed"], true, "{report:#}");
+}

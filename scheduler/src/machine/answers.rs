@@ -4,11 +4,12 @@
 
 use super::attempt_record::Reached;
 use super::{AttemptRecord, IllegalInput, Place, Scheduler, State, TaskIndex};
+use crate::budget::Spent;
 use crate::failure::last_line;
 use crate::{
-    AgentReport, AgentVerdict, Answer, AttemptNumber, AttemptStep, Event, Failure, GateResult,
-    LandingRefusal, PrepareRefusal, Proof, StopMode, StopReason, TaskId, first_files, judge_agent,
-    quoted,
+    AgentReport, AgentVerdict, Answer, AttemptNumber, AttemptStep, Edition, Event, Failure,
+    GateResult, LandingRefusal, PrepareRefusal, Proof, StopMode, StopReason, TaskId, first_files,
+    judge_agent, quoted,
 };
 
 impl Scheduler {
@@ -152,8 +153,17 @@ impl Scheduler {
         }
     }
 
+    /// Counts what an agent says that it spent, at most what its task may: a word of it beyond all sense ends its own task,
+    /// and not the run of all.
     pub(super) fn spend(&mut self, report: &AgentReport) {
-        self.spent.add((report.tokens, report.cost_usd));
+        let mut own = Spent::default();
+        own.add((report.tokens, report.cost_usd));
+        if self.limits.edition >= Edition::Sixth {
+            let limits = &self.limits;
+            own = own.at_most(limits.max_tokens_per_task, limits.max_cost_usd_per_task);
+        }
+        self.spent.tokens = self.spent.tokens.saturating_add(own.tokens);
+        self.spent.cost_usd += own.cost_usd;
     }
 
     /// Reviewers are agents as well.

@@ -3,7 +3,7 @@
 use super::{AttemptRecord, Life, Scheduler, TaskIndex};
 use crate::{
     CommitId, Dependants, Edition, Failure, Limits, PlacedTask, RunStatus, StopReason, TaskId,
-    Timestamp, WavePlan,
+    Timestamp, Tokens, WavePlan,
 };
 use std::collections::BTreeSet;
 
@@ -265,6 +265,28 @@ impl Scheduler {
     /// Returns the cost that ended attempts reported, in US dollars.
     pub const fn cost_usd(&self) -> f64 {
         self.spent.cost_usd
+    }
+
+    /// Returns the attempt that reported most of what has used up the budget of the run, where that is used up.
+    pub fn dearest_attempt(&self) -> Option<(&TaskId, &AttemptRecord)> {
+        let limits = &self.limits;
+        let is_cost = self.spent.uses_up(None, limits.max_cost_usd);
+        if !is_cost && !self.spent.uses_up(limits.max_tokens, None) {
+            return None;
+        }
+        let spent = |record: &AttemptRecord| match record.spent() {
+            (_, cost_usd) if is_cost => cost_usd.unwrap_or(0.0),
+            #[expect(
+                clippy::cast_precision_loss,
+                reason = "only which one is the most counts"
+            )]
+            (tokens, _) => tokens.map_or(0, Tokens::total) as f64,
+        };
+        let attempts = self.tasks().flat_map(|view| {
+            let id = &view.placed.task.id;
+            view.attempts.iter().map(move |record| (id, record))
+        });
+        attempts.max_by(|(_, one), (_, other)| spent(one).total_cmp(&spent(other)))
     }
 
     /// Returns why the run starts nothing more.

@@ -876,3 +876,41 @@ fn in_journals_of_before_one_task_is_believed_about_its_account_at_once() {
     limit.answer("1", until, &["release 1#1 Salvage", ended, say]);
     assert_eq!(limit.scheduler.next_wake(), Some(Timestamp(18_000_000)));
 }
+
+#[test]
+fn what_an_attempt_says_that_it_cost_counts_at_most_what_its_task_may_cost() {
+    let mut limits = Limits::with_slots(NonZeroU32::new(2).expect("slots"));
+    limits.max_cost_usd = Some(5.0);
+    let mut script = Script::with_limits(&[("1", &[]), ("2", &[])], TddMode::Off, limits);
+    script
+        .scheduler
+        .handle(script.now, Input::Begin)
+        .expect("a legal input");
+    for id in ["1", "2"] {
+        let run = format!("run {id}#1");
+        script.answer(
+            id,
+            prepared(),
+            &[&format!("say attempt:started {id}"), &run],
+        );
+    }
+    let Answer::AgentEnded(report) = exited(0) else {
+        unreachable!("an agent's end")
+    };
+    let claims = Answer::AgentEnded(AgentReport {
+        cost_usd: Some(1e9),
+        ..report
+    });
+    let mut bounded = Script {
+        scheduler: script.scheduler.clone(),
+        now: script.now,
+    };
+    bounded.scheduler.limits.max_cost_usd_per_task = Some(2.0);
+    bounded.answer("1", claims.clone(), &["prove 1#1"]);
+    assert!((bounded.scheduler.cost_usd() - 2.0).abs() < 1e-9);
+    assert!(bounded.scheduler.dearest_attempt().is_none());
+    // Without such a bound it stops the run, and is named.
+    script.answer("1", claims, &["prove 1#1", "say run:stopping Budget"]);
+    let (task, attempt) = script.scheduler.dearest_attempt().expect("an attempt");
+    assert_eq!((task.as_str(), attempt.spent().1), ("1", Some(1e9)));
+}
