@@ -507,7 +507,11 @@ impl World {
                 ..Proof::default()
             }),
             (Owed::Proof, true) => {
-                let failure = Failure::ALL[self.random.usize(..Failure::ALL.len())];
+                let failure = match Failure::ALL[self.random.usize(..Failure::ALL.len())] {
+                    // Of accounts agents alone tell.
+                    Failure::RateLimited | Failure::Auth => Failure::GateFailed,
+                    failure => failure,
+                };
                 Answer::Proved(Proof {
                     failure: Some(failure),
                     ..self.doubtful()
