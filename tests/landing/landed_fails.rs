@@ -23,20 +23,27 @@ printf 'status: PASS\n' > "$TM_RESULT_FILE"
 
 /// Something outside of the repository breaks, once, when what 4 did is tested with what has landed.
 const BREAKS_THE_MACHINE: &str = r#"
-echo 1..1
+NAMES
 if [ -e docs/3 ] && [ -e docs/4 ] && ! [ -e "$AGENT_FOLDER/was-broken" ]; then
     touch "$AGENT_FOLDER/is-broken" "$AGENT_FOLDER/was-broken"
 fi
 needs_it() { CONDITION; }
-if needs_it && [ -e "$AGENT_FOLDER/is-broken" ]; then echo "not ok - fine"; else echo "ok - fine"; fi
+if needs_it && [ -e "$AGENT_FOLDER/is-broken" ]; then echo "not ok - $name"; else echo "ok - $name"; fi
 "#;
+
+const ONE_TEST: &str = "echo 1..1; name=fine";
+/// The one that needs the machine comes with what 1 did.
+const ANOTHER_WITH_1: &str =
+    "if [ -e docs/1 ]; then echo 1..2; echo 'ok - fine'; name=later; else echo 1..1; name=fine; fi";
 
 /// Three tasks have landed when the machine breaks, and the fourth is about to; returns what people are told. The tests
 /// need the machine only under a condition.
-fn stopped(needs_the_machine: &str) -> (Scene, String) {
+fn stopped(names: &str, needs_the_machine: &str) -> (Scene, String) {
     let tasks = ["1", "2", "3", "4"].map(|id| (id, "Document it", &[][..]));
     let scene = Scene::new(&tasks, IN_ORDER);
-    let tests = BREAKS_THE_MACHINE.replace("CONDITION", needs_the_machine);
+    let tests = BREAKS_THE_MACHINE
+        .replace("NAMES", names)
+        .replace("CONDITION", needs_the_machine);
     write(&scene.root().join("run-tests.sh"), &tests);
     scene.git(&["commit", "--quiet", "--all", "--message", "tests"]);
     let stopped = scene.run(&["--max-parallel", "4"]);
@@ -53,7 +60,7 @@ fn stopped(needs_the_machine: &str) -> (Scene, String) {
 
 #[test]
 fn nobody_is_blamed_where_what_the_run_began_with_fails_by_now_as_well() {
-    let (scene, words) = stopped("true");
+    let (scene, words) = stopped(ONE_TEST, "true");
     assert!(
         words.contains("something around them is not as it was"),
         "{words}"
@@ -68,8 +75,15 @@ fn nobody_is_blamed_where_what_the_run_began_with_fails_by_now_as_well() {
 }
 
 #[test]
+fn nobody_is_blamed_by_tests_that_came_with_what_has_landed() {
+    let (_scene, words) = stopped(ANOTHER_WITH_1, "[ $name = later ]");
+    assert!(words.contains("came with what has landed"), "{words}");
+    assert!(!words.contains("git revert"), "{words}");
+}
+
+#[test]
 fn landed_work_with_which_the_tests_fail_by_now_is_named_and_what_goes_on_without_it_too() {
-    let (scene, words) = stopped("grep --quiet fragile docs/2 2>/dev/null");
+    let (scene, words) = stopped(ONE_TEST, "grep --quiet fragile docs/2 2>/dev/null");
     assert!(
         words.contains("begin to fail with the landed work of `2`"),
         "{words}"

@@ -13,7 +13,7 @@ const KEPT_BYTES: usize = 256 * 1024 * 1024;
 
 /// What is known of a tree, or about to be, and when it is its turn to be measured.
 #[derive(Debug)]
-pub(super) struct Measured {
+pub(super) struct MeasuredTree {
     pub(super) report: OnceCell<TestReport>,
     pub(super) turn: Turn,
     /// When somebody last asked, counted in asks.
@@ -25,13 +25,13 @@ pub(super) struct Measured {
 /// All of it, by tree and command.
 #[derive(Debug, Default)]
 pub(super) struct MeasuredTrees {
-    by_tree: BTreeMap<String, Arc<Measured>>,
+    by_tree: BTreeMap<String, Arc<MeasuredTree>>,
     asks: u64,
     /// How much the reports take.
     bytes: usize,
 }
 
-impl Measured {
+impl MeasuredTree {
     fn new(turn: Turn) -> Self {
         Self {
             report: OnceCell::new(),
@@ -44,8 +44,8 @@ impl Measured {
 
 impl MeasuredTrees {
     /// Returns what is known by a name, nothing yet where nobody has asked.
-    pub(super) fn get(&mut self, name: String, turn: impl FnOnce() -> Turn) -> Arc<Measured> {
-        let new = || Arc::new(Measured::new(turn()));
+    pub(super) fn get(&mut self, name: String, turn: impl FnOnce() -> Turn) -> Arc<MeasuredTree> {
+        let new = || Arc::new(MeasuredTree::new(turn()));
         let measured = Arc::clone(self.by_tree.entry(name).or_insert_with(new));
         self.asks += 1;
         measured.asked.store(self.asks, Ordering::Relaxed);
@@ -53,11 +53,11 @@ impl MeasuredTrees {
     }
 
     /// Counts what is known by now, and forgets what is too much.
-    pub(super) fn count(&mut self, measured: &Measured) {
+    pub(super) fn count(&mut self, measured: &MeasuredTree) {
         self.count_up_to(measured, KEPT_BYTES);
     }
 
-    fn count_up_to(&mut self, measured: &Measured, most: usize) {
+    fn count_up_to(&mut self, measured: &MeasuredTree, most: usize) {
         let Some(report) = measured.report.get() else {
             return;
         };

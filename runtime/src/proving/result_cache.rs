@@ -3,7 +3,7 @@
 //! Nothing of before is believed: results are known for as long as this process lives.
 
 use super::files::StartTree;
-use super::measured::{Measured, MeasuredTrees};
+use super::measured::{MeasuredTree, MeasuredTrees};
 use crate::checkouts::NotReady;
 use crate::hooks::{HookRules, HookRunner};
 use crate::test_queue::Urgency;
@@ -153,7 +153,7 @@ impl TestResultCache {
         self.of_all.proven.lock().contains(&name(tree, command))
     }
 
-    fn cell(&self, tree: &TreeId, command: &TestCommand) -> Arc<Measured> {
+    fn cell(&self, tree: &TreeId, command: &TestCommand) -> Arc<MeasuredTree> {
         let turn = || self.turn.at(Urgency::Ahead);
         let mut measured = self.of_all.measured.lock();
         measured.get(name(tree, command), turn)

@@ -195,9 +195,8 @@ impl MergesAhead {
         {
             Ok(Landing::AlreadyLanded) => return Ok(Some(head.clone())),
             // Whoever lands takes the time that it takes.
-            Ok(Landing::Conflict(_)) | Err(Error::GitTookTooLong { .. } | Error::Git { .. }) => {
-                None
-            }
+            Ok(Landing::Conflict(_)) | Err(Error::GitTookTooLong { .. }) => None,
+            Err(error @ Error::Git { .. }) if !error.is_of_surroundings() => None,
             Ok(Landing::Clean(preview)) => Some(repository.merge_to_test(&preview)?),
             Err(error) => return Err(error),
         };

@@ -17,6 +17,9 @@ use tm_scheduler::{
 /// By these exit codes a shell says that there is no such program.
 const NO_PROGRAM: [Option<i32>; 2] = [Some(126), Some(127)];
 
+/// What a finding begins with that stands for a list of findings.
+const UNREADABLE: &str = "failed to ";
+
 /// Returns what gates are asked for in an attempt's own work.
 pub const fn gate_phase(phase: Phase) -> GatePhase {
     match phase {
@@ -104,14 +107,18 @@ async fn by_command(
     (work, commit): (&Gated<'_>, &CommitId),
 ) -> Result<GateResult, StepError> {
     let after = match run_of(context, gate, commit).await? {
-        Look::Ran(run) => run,
-        Look::CannotRun(why) => return not_run(context, gate, &why).await,
+        GateLook::Ran(run) => run,
+        GateLook::CannotRun(why) => return not_run(context, gate, &why).await,
     };
     let mut before = Vec::new();
     if !after.succeeded && gate.new_only {
         for commit in compared_with(gate, work, context.phase()) {
             // Where it can't be run it found nothing that could still be there.
-            if let Look::Ran(run) = run_of(context, gate, commit).await? {
+            if let GateLook::Ran(mut run) = run_of(context, gate, commit).await? {
+                // A list that can't be read hides what is new in it, however long it could not be read.
+                let is_told = |finding: &String| !finding.starts_with(UNREADABLE);
+                run.findings
+                    .retain(|it| gate.results.is_none() || is_told(it));
                 before.push(run);
             }
         }
@@ -120,7 +127,7 @@ async fn by_command(
 }
 
 /// What came of one run of a gate.
-enum Look {
+enum GateLook {
     Ran(GateRun),
     /// There is no such program, or it could not be started; holds why.
     CannotRun(String),
@@ -130,7 +137,7 @@ enum Look {
 /// work: somebody has to see to it. One that can be run there was taken away by agents, and its failing is the work's.
 async fn not_run(context: &StepContext, gate: &Gate, why: &str) -> Result<GateResult, StepError> {
     let base = &context.setup.header.base_commit;
-    if let Look::CannotRun(why) = run_now(context, gate, base).await? {
+    if let GateLook::CannotRun(why) = run_now(context, gate, base).await? {
         return Err(StepError::of_surroundings(format!(
             "failed to run the gate `{}`: {why}",
             gate.name
@@ -157,21 +164,29 @@ fn compared_with<'a>(gate: &Gate, work: &Gated<'a>, phase: Phase) -> &'a [Commit
 }
 
 /// Runs a gate on a commit, unless its tree is known.
-async fn run_of(context: &StepContext, gate: &Gate, commit: &CommitId) -> Result<Look, StepError> {
+async fn run_of(
+    context: &StepContext,
+    gate: &Gate,
+    commit: &CommitId,
+) -> Result<GateLook, StepError> {
     let tree = briefly(|| context.repository().tree_of(commit))?;
     let key = format!("{tree} {}", gate.name);
     let known = context.result_cache().gates();
     if let Some(run) = known.lock().get(&key) {
-        return Ok(Look::Ran(run.clone()));
+        return Ok(GateLook::Ran(run.clone()));
     }
     let look = run_now(context, gate, commit).await?;
-    if let Look::Ran(run) = &look {
+    if let GateLook::Ran(run) = &look {
         known.lock().insert(key, run.clone());
     }
     Ok(look)
 }
 
-async fn run_now(context: &StepContext, gate: &Gate, commit: &CommitId) -> Result<Look, StepError> {
+async fn run_now(
+    context: &StepContext,
+    gate: &Gate,
+    commit: &CommitId,
+) -> Result<GateLook, StepError> {
     let command = gate.command.as_ref().map(of_line);
     let command = TestCommand {
         format: ResultFormat::ExitStatus,
@@ -193,11 +208,11 @@ async fn run_now(context: &StepContext, gate: &Gate, commit: &CommitId) -> Resul
 }
 
 /// What one run found.
-fn read(gate: &Gate, report: &TestReport, log: &Path, worktree: &Path) -> Look {
+fn read(gate: &Gate, report: &TestReport, log: &Path, worktree: &Path) -> GateLook {
     let succeeded = match &report.end {
-        CommandEnd::NotStarted(why) => return Look::CannotRun(why.clone()),
+        CommandEnd::NotStarted(why) => return GateLook::CannotRun(why.clone()),
         CommandEnd::Exited(code) if NO_PROGRAM.contains(code) => {
-            return Look::CannotRun(format!(
+            return GateLook::CannotRun(format!(
                 "there is no such program: {}",
                 report.output_tail.trim()
             ));
@@ -207,7 +222,7 @@ fn read(gate: &Gate, report: &TestReport, log: &Path, worktree: &Path) -> Look {
                 "it did not end within {} seconds",
                 gate.limit().as_secs()
             )];
-            return Look::Ran(GateRun {
+            return GateLook::Ran(GateRun {
                 succeeded: false,
                 findings,
             });
@@ -220,11 +235,11 @@ fn read(gate: &Gate, report: &TestReport, log: &Path, worktree: &Path) -> Look {
         .map(|file| listed_findings(worktree, file));
     let findings = match listed {
         Some(Ok(findings)) => findings,
-        Some(Err(error)) if !succeeded => vec![format!("failed to {error}")],
+        Some(Err(error)) if !succeeded => vec![format!("{UNREADABLE}{error}")],
         Some(Err(_)) => Vec::new(),
         None => printed_findings(log, worktree, gate.lines.as_deref()),
     };
-    Look::Ran(GateRun {
+    GateLook::Ran(GateRun {
         succeeded,
         findings,
     })

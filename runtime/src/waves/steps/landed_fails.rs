@@ -6,7 +6,7 @@ use crate::trailers::Claims;
 use crate::{StepError, briefly};
 use tm_executors::testing::TestCommand;
 use tm_scheduler::verdict::{Blame, FirstFailing, blame};
-use tm_scheduler::{CommitId, Proof, TaskId};
+use tm_scheduler::{CommitId, Proof, Reason, TestReport};
 use tm_worktrees::{Error, Repository};
 
 /// What fails by now.
@@ -18,14 +18,23 @@ pub(super) struct FailsByNow<'a> {
     pub(super) proof: &'a Proof,
 }
 
+/// Since when it fails.
+enum Since {
+    /// That landing, the first with which the same tests fail.
+    Landing(CommitId),
+    /// It fails at what the run began with as well.
+    Always,
+    /// It can't be told, for this reason.
+    Unknown(String),
+}
+
 /// Returns why nothing can land: no attempt at the task that was about to mends that.
 pub(super) async fn why_nothing_lands(context: &StepContext, failing: FailsByNow<'_>) -> StepError {
-    let since = match begins_with(context, &failing).await {
-        Ok(Some(landing)) => words_of(context, &landing),
-        Ok(None) => "something around them is not as it was".to_owned(),
-        Err(trouble) => format!(
-            "something around them is not as it was, or what landed is to blame: it can't be told, since tm {trouble}"
-        ),
+    let since = match since(context, &failing).await {
+        Ok(Since::Landing(landing)) => words_of(context, &landing),
+        Ok(Since::Always) => "something around them is not as it was".to_owned(),
+        Ok(Since::Unknown(why)) => untold(&why),
+        Err(trouble) => untold(&format!("tm {trouble}")),
     };
     StepError::of_surroundings(format!(
         "failed to land `{}`: its tests fail with what has landed, and now without it, too, where they passed before; \
@@ -35,63 +44,83 @@ pub(super) async fn why_nothing_lands(context: &StepContext, failing: FailsByNow
     ))
 }
 
-/// The landing with which the same tests begin to fail; `None` where they fail at what the run began with.
-async fn begins_with(
-    context: &StepContext,
-    failing: &FailsByNow<'_>,
-) -> Result<Option<CommitId>, StepError> {
+fn untold(why: &str) -> String {
+    format!(
+        "something around them is not as it was, or what landed is to blame: it can't be told, since {why}"
+    )
+}
+
+async fn since(context: &StepContext, failing: &FailsByNow<'_>) -> Result<Since, StepError> {
     let base = &context.setup.header.base_commit;
-    let landings = briefly(|| landings(context.repository(), base, failing.head))?;
-    if landings.is_empty() || fails(context, failing, (base, "landing-base")).await? {
-        return Ok(None);
+    let Some(landings) = briefly(|| landings(context.repository(), base, failing.head))? else {
+        let why = "what the run began with is not where its landings begin";
+        return Ok(Since::Unknown(why.to_owned()));
+    };
+    let base_now = measured(context, failing, (base, "landing-base")).await?;
+    if landings.is_empty() || blame(failing.proof, &base_now) == Blame::Base {
+        return Ok(Since::Always);
+    }
+    let mut proof = failing.proof.clone();
+    if proof.reason == Some(Reason::OldTestFailed) {
+        // A test that came later says nothing of what was before it.
+        let is_there = |name: &String| base_now.tests.contains_key(name);
+        proof.regressions.retain(is_there);
+        if proof.regressions.is_empty() {
+            let why = "the tests that fail came with what has landed";
+            return Ok(Since::Unknown(why.to_owned()));
+        }
+        if blame(&proof, &base_now) == Blame::Base {
+            return Ok(Since::Always);
+        }
     }
     let mut search = FirstFailing::among(landings.len());
     while let Some(number) = search.next() {
         let name = format!("landing-only-{number}");
-        let do_fail = fails(context, failing, (&landings[number - 1], &name)).await?;
-        search = search.with(number, do_fail);
+        let now = measured(context, failing, (&landings[number - 1], &name)).await?;
+        search = search.with(number, blame(&proof, &now) == Blame::Base);
     }
-    Ok(landings.get(search.number() - 1).cloned())
+    Ok(Since::Landing(landings[search.number() - 1].clone()))
 }
 
-/// Whether what was seen fails at a commit by now as well.
-async fn fails(
+async fn measured(
     context: &StepContext,
     failing: &FailsByNow<'_>,
     (commit, name): (&CommitId, &str),
-) -> Result<bool, StepError> {
+) -> Result<TestReport, StepError> {
     let scratch = context.directory.path();
-    let measured = (context.result_cache()).measure(commit, failing.command, (scratch, name));
-    Ok(blame(failing.proof, &measured.await?) == Blame::Base)
+    (context.result_cache())
+        .measure(commit, failing.command, (scratch, name))
+        .await
 }
 
-/// What landed on top of `base`, the oldest first.
+/// What landed on top of `base`, the oldest first; `None` where it is not where the line of first parents leads.
 fn landings(
     repository: &Repository,
     base: &CommitId,
     head: &CommitId,
-) -> Result<Vec<CommitId>, Error> {
+) -> Result<Option<Vec<CommitId>>, Error> {
     let (mut landings, mut at) = (Vec::new(), head.clone());
     while at != *base {
-        let before = repository.first_parent(&at)?;
-        landings.push(at);
-        match before {
-            Some(before) => at = before,
-            None => break,
-        }
+        let Some(before) = repository.first_parent(&at)? else {
+            return Ok(None);
+        };
+        landings.push(std::mem::replace(&mut at, before));
     }
     landings.reverse();
-    Ok(landings)
+    Ok(Some(landings))
 }
 
 fn words_of(context: &StepContext, landing: &CommitId) -> String {
     let past = briefly(|| context.repository().past(landing)).ok();
     let task = past.and_then(|past| Claims::of(&past.trailers).ok()?.task);
-    let task = task.as_ref().map_or("ID", TaskId::as_str);
+    let (whose, set_status) = task.map_or_else(Default::default, |task| {
+        let set_status = format!(" and `tm set-status --id={task} --status=pending`");
+        (format!(" of `{task}`"), set_status)
+    });
     format!(
-        "they begin to fail with the landed work of `{task}` and pass where the run began, by now as well, so either that \
-         work is to blame, or something around the tests that it brought. `git revert -m 1 {landing}` on `{}` and `tm \
-         set-status --id={task} --status=pending` take it back, `tm waves run --on-interrupted fresh` does what is left then",
+        "they begin to fail with the landed work{whose} (`{landing}`) and pass where the run began, by now as well, so either \
+         that work is to blame, or something around the tests that it brought. `git revert -m 1 {landing}` on \
+         `{}`{set_status} take it back, `tm waves run --on-interrupted fresh` does what is left then",
         context.setup.header.integration_branch
     )
 }
