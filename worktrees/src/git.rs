@@ -38,6 +38,11 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// seconds in all.
 const PATIENCE: [u64; 5] = [30, 90, 270, 810, 2_430];
 
+/// Returns the pauses after which is tried again what another git's lock refused.
+pub(crate) fn patience() -> impl Iterator<Item = Duration> {
+    PATIENCE.into_iter().map(Duration::from_millis)
+}
+
 /// Where a call works.
 #[derive(Debug)]
 pub(crate) struct GitPlace {
@@ -286,10 +291,7 @@ impl Git {
             return Err(error);
         }
         let mut stumbles = 0;
-        let mut patience = PATIENCE
-            .into_iter()
-            .map(Duration::from_millis)
-            .take(self.retries as usize);
+        let mut patience = patience().take(self.retries as usize);
         loop {
             let answer = self.run_once()?;
             if answer.code == 0 {

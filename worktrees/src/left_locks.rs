@@ -36,7 +36,7 @@ pub struct LeftLock {
 }
 
 impl LeftLock {
-    fn at(path: PathBuf) -> Option<Self> {
+    pub(crate) fn at(path: PathBuf) -> Option<Self> {
         let made = path.symlink_metadata().ok()?.modified().ok()?;
         let age = SystemTime::now().duration_since(made).ok()?;
         (age >= LONG).then_some(Self { path, age })

@@ -190,6 +190,10 @@ fn an_index_that_can_t_be_made_anew_is_named() {
     forge_times(&scene);
     let git = scene.of_user.git_dir();
     write(&git.join("index.lock"), "");
+    // Nobody waits for what a git left long ago.
+    let lock = fs::File::options().write(true).open(git.join("index.lock"));
+    let past = SystemTime::now() - Duration::from_hours(1);
+    lock.expect("a lock").set_modified(past).expect("a time");
     let said = put_right(&scene.of_user, &before).join("\n");
     assert!(
         said.contains("index (changed, and can't be made anew: failed to lock"),

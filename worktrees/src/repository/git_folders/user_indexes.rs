@@ -8,8 +8,10 @@
 use super::believed::Believed;
 use super::index_bytes::{Hidden, StaysHidden, hidden, without_belief};
 use crate::files::{beginning, names_in, replace};
-use crate::git::GitPlace;
+use crate::git::{GitPlace, patience};
 use crate::indexed::INDEX_BYTES;
+use crate::left_locks::LeftLock;
+use crate::pause::pause;
 use crate::repository::own::NO_HEAD;
 use crate::{Error, OrFailedTo as _, Repository, Result};
 use std::collections::{BTreeMap, BTreeSet};
@@ -67,10 +69,20 @@ impl UserIndexes {
         now: &BTreeSet<PathBuf>,
         repository: &Repository,
     ) -> Vec<(PathBuf, Error)> {
+        self.put_right_with(now, repository, &mut patience())
+    }
+
+    /// Their locks share the patience: somebody may hold any number of them.
+    fn put_right_with(
+        &self,
+        now: &BTreeSet<PathBuf>,
+        repository: &Repository,
+        patience: &mut dyn Iterator<Item = Duration>,
+    ) -> Vec<(PathBuf, Error)> {
         let (repository, until) = in_time(repository);
-        let make_anew = |path: &PathBuf| {
+        let mut make_anew = |path: &PathBuf| {
             if Instant::now() < until {
-                return self.make_anew(path, &repository);
+                return self.make_anew(path, &repository, patience);
             }
             Err(io::ErrorKind::TimedOut.into()).or_failed_to("read", path)
         };
@@ -79,8 +91,25 @@ impl UserIndexes {
         failed.collect()
     }
 
-    fn make_anew(&self, index: &Path, repository: &Repository) -> Result<()> {
-        let lock = locked(index)?;
+    /// Holds the lock only while it looks whether the index is what it was: the user's git may want it meanwhile. One that
+    /// is not is made anew under the lock, where no git writes it again.
+    fn make_anew(
+        &self,
+        index: &Path,
+        repository: &Repository,
+        patience: &mut dyn Iterator<Item = Duration>,
+    ) -> Result<()> {
+        let copied = Believed::at([&index.to_owned()]);
+        let mut anew = self.anew(index, repository)?;
+        let lock = locked(index, patience)?;
+        if !copied.holds_still(index) {
+            anew = self.anew(index, repository)?;
+        }
+        put(&anew.path().join(INDEX), lock, index).or_failed_to("write", index)
+    }
+
+    /// Returns a folder with a copy of an index in which nothing is to be believed.
+    fn anew(&self, index: &Path, repository: &Repository) -> Result<TempDir> {
         let folder = as_one_file(index, repository)?;
         let copy = folder.path().join(INDEX);
         let none = Hidden::new();
@@ -93,7 +122,7 @@ impl UserIndexes {
         let anew = anew.ok_or_else(|| io::ErrorKind::InvalidData.into());
         replace(&copy, &anew.or_failed_to("read", index)?)?;
         write_by_git(folder.path(), repository)?;
-        put(&copy, lock, index).or_failed_to("write", index)
+        Ok(folder)
     }
 }
 
@@ -118,12 +147,24 @@ fn hidden_of(index: &Path, id_length: usize, repository: &Repository) -> Option<
     })
 }
 
-/// Takes git's lock of an index, which goes with what is returned.
-fn locked(index: &Path) -> Result<NamedTempFile> {
+/// Takes git's lock of an index, which goes with what is returned. As git's calls are, it is patient with other gits, which
+/// hold it for a moment, and not with what one of them left.
+fn locked(index: &Path, patience: &mut dyn Iterator<Item = Duration>) -> Result<NamedTempFile> {
+    let beside = index.parent().unwrap_or(index);
     let mut lock = tempfile::Builder::new();
     let lock = lock.prefix(INDEX).suffix(".lock").rand_bytes(0);
-    lock.tempfile_in(index.parent().unwrap_or(index))
-        .or_failed_to("lock", index)
+    loop {
+        let taken = lock.tempfile_in(beside);
+        let is_held = |error: &io::Error| {
+            let is_there = error.kind() == io::ErrorKind::AlreadyExists;
+            is_there && LeftLock::at(index.with_extension("lock")).is_none()
+        };
+        let next = taken.as_ref().err().filter(|error| is_held(error));
+        match next.and_then(|_| patience.next()) {
+            Some(length) => pause(length),
+            None => return taken.or_failed_to("lock", index),
+        }
+    }
 }
 
 /// Makes a git folder in which nothing is but a copy of an index, as one file.
@@ -179,4 +220,70 @@ fn put(copy: &Path, mut lock: NamedTempFile, index: &Path) -> io::Result<()> {
     lock.as_file().set_permissions(rights)?;
     lock.persist(index)?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Environment;
+    use std::{fs, iter};
+
+    fn repository(folder: &Path) -> Repository {
+        let environment = Environment::default()
+            .with("HOME", folder)
+            .with("GIT_CONFIG_NOSYSTEM", "1")
+            .of_tm();
+        git(&environment, folder, "init --quiet");
+        git(&environment, folder, "commit --quiet --allow-empty -m none");
+        Repository::discover_in(folder, environment).expect("a repository")
+    }
+
+    fn git(environment: &Environment, folder: &Path, line: &str) {
+        let mut git = environment.git(&[]);
+        let status = git.args(line.split(' ')).current_dir(folder).status();
+        assert!(status.expect("git").success());
+    }
+
+    fn stage(repository: &Repository, name: &str) {
+        let root = repository.checkout_root();
+        replace(&root.join(name), b"new\n").expect("a file");
+        git(&repository.environment, root, &format!("add {name}"));
+    }
+
+    #[test]
+    fn an_index_that_git_has_locked_and_writes_meanwhile_is_made_anew_of_what_it_is_then() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let repository = repository(folder.path());
+        let index = repository.git_dir().join(INDEX);
+        let lock = index.with_extension("lock");
+        let before = UserIndexes::at(&BTreeSet::new(), &repository);
+        stage(&repository, "a.txt");
+        replace(&lock, b"").expect("a lock");
+        let mut pauses = 0;
+        let mut patience = iter::from_fn(|| {
+            pauses += 1;
+            fs::remove_file(&lock).expect("the lock");
+            stage(&repository, "b.txt");
+            Some(Duration::ZERO)
+        });
+        let now = BTreeSet::from([index.clone()]);
+        let failed = before.put_right_with(&now, &repository, &mut patience);
+        assert!(failed.is_empty(), "{failed:?}");
+        assert_eq!(pauses, 1);
+        let bytes = fs::read(&index).expect("an index");
+        let has = |name: &[u8]| bytes.windows(name.len()).any(|it| it == name);
+        assert!(has(b"a.txt") && has(b"b.txt") && !lock.exists());
+    }
+
+    #[test]
+    fn patience_with_locks_has_an_end() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let index = folder.path().join(INDEX);
+        let lock = index.with_extension("lock");
+        replace(&lock, b"").expect("a lock");
+        let mut patience = iter::repeat_n(Duration::ZERO, 3);
+        locked(&index, &mut patience).expect_err("held");
+        assert_eq!(patience.next(), None);
+        assert!(lock.exists(), "it is somebody's");
+    }
 }
