@@ -79,6 +79,8 @@ pub struct GitFolders {
     believed: BTreeMap<PathBuf, PathBuf>,
     /// What that held, where it is compared later.
     was_believed: Believed,
+    /// Whether there is more than anybody looks at.
+    is_part: bool,
     /// The indexes of the user's checkouts and submodules, and what they held, where they are compared later.
     indexes: BTreeSet<PathBuf>,
     were_indexes: UserIndexes,
@@ -107,10 +109,10 @@ impl GitFolders {
         while let Some(folder) = folders.pop() {
             folders.extend(found.within(&folder, (common, own), &mut left));
         }
-        let is_too_much = found.deciding.len() > MOST_DECIDING
-            || found.believed.len() >= MOST_BELIEVED
-            || found.indexes.len() >= MOST_INDEXES;
-        if left == 0 || is_too_much {
+        found.is_part = left == 0 || found.believed.len() >= MOST_BELIEVED;
+        let is_too_much =
+            found.deciding.len() > MOST_DECIDING || found.indexes.len() >= MOST_INDEXES;
+        if found.is_part || is_too_much {
             found.note(common, "more files than anybody looks at");
         }
         found.deciding.sort();
@@ -121,6 +123,9 @@ impl GitFolders {
     /// Has what git believes now found again later.
     pub(crate) fn with_believed(mut self, repository: &Repository) -> Self {
         self.was_believed = Believed::at(self.believed.keys());
+        if self.is_part {
+            self.was_believed = self.was_believed.in_part();
+        }
         self.were_indexes = UserIndexes::at(&self.indexes, repository);
         self
     }
@@ -226,10 +231,10 @@ impl GitFolders {
         });
         let mut words: Vec<String> = odd.collect();
         words.extend(self.put_aside(repository));
-        for path in self.was_believed.put_right(&now.believed) {
-            let then = then(false, TAKEN_AWAY);
-            words.push(format!("in git's folder: {} (new, {then})", path.display()));
-        }
+        let stays = self
+            .was_believed
+            .put_right(&now.believed, repository.common_dir());
+        words.extend(stays);
         for (path, before) in &self.pointers {
             if now.pointers.get(path) != Some(before) {
                 let then = then(put_back(path, before.as_deref()).is_ok(), "put back");
@@ -256,9 +261,8 @@ impl GitFolders {
         let id = str::from_utf8(&said).ok()?.trim();
         let is_new = is_object_id(id) && !self.was_believed.holds_still(&path);
         let path = path.display();
-        is_new.then(|| {
-            format!("in git's folder: {path} (new, {TAKEN_AWAY}; it named the stash {id})")
-        })
+        let then = then(self.was_believed.is_whole(), TAKEN_AWAY);
+        is_new.then(|| format!("in git's folder: {path} (new, {then}; it named the stash {id})"))
     }
 
     /// Returns what git would write into by a link, or wait for, when it notes what it does.

@@ -98,6 +98,44 @@ fn nobody_reads_on_in_what_somebody_made_long() {
     assert!(!graph.exists());
 }
 
+/// Has somebody leave new things where there was more than anybody looks at; tells what is left of them.
+fn left_beside_too_much(scene: &Scene, git: &Path) -> [bool; 2] {
+    let before = before(scene);
+    write(&git.join("objects/pack/multi-pack-index"), "new\n");
+    write(&git.join("rr-cache/1/postimage"), "new\n");
+    let (words, _) = before.put_git_right(&scene.of_user).expect("given");
+    let said = words.join("\n");
+    assert!(said.contains("more than is compared"), "{said}");
+    ["objects/pack/multi-pack-index", "rr-cache"].map(|name| git.join(name).exists())
+}
+
+#[test]
+fn what_was_too_long_to_be_compared_is_not_taken_away() {
+    let (scene, git) = with_history();
+    let graph = git.join(GRAPH);
+    write(&graph, "mine");
+    let file = fs::File::options().write(true).open(&graph);
+    file.expect("a file").set_len(1 << 42).expect("holes");
+    assert_eq!(left_beside_too_much(&scene, &git), [true, false]);
+    assert!(graph.exists(), "it was the user's");
+}
+
+#[test]
+fn what_was_too_much_to_be_compared_is_not_taken_away() {
+    let (scene, git) = with_history();
+    let graphs = git.join("objects/info/commit-graphs");
+    let of_user = |at: usize| graphs.join(at.to_string());
+    for at in 0..=100_000 {
+        // A file has no more than so many names everywhere.
+        match at - at % 10_000 {
+            first if first == at => write(&of_user(at), "mine"),
+            first => fs::hard_link(of_user(first), of_user(at)).expect("a name"),
+        }
+    }
+    assert_eq!(left_beside_too_much(&scene, &git), [true, false]);
+    assert_eq!(fs::read_dir(graphs).expect("a folder").count(), 100_001);
+}
+
 #[test]
 fn chains_go_wherever_they_lie_and_what_is_being_written_or_is_no_graph_stays() {
     let (scene, git) = with_history();

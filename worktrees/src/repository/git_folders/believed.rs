@@ -27,14 +27,18 @@ const RESOLUTIONS: &str = "rr-cache";
 const UNDER_WAY: &str = "MERGE_RR";
 /// What was put aside for a merge: the next commit, of a merge or not, brings it into the checkout.
 pub(super) const PUT_ASIDE: &str = "MERGE_AUTOSTASH";
-/// So much is read of all files together, in bytes; what is beyond that is not known again.
+/// So much is read of all files together, in bytes; what is beyond that can't be told from what is new.
 const MOST_BYTES: u64 = 4 * 1024 * 1024 * 1024;
 /// So much is read at once, in bytes.
 const PIECE: usize = 64 * 1024;
 
 /// What git believed at a moment.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Believed(BTreeMap<PathBuf, Content>);
+pub(super) struct Believed {
+    contents: BTreeMap<PathBuf, Content>,
+    /// Whether that is all that was there: what nobody looked at is not new later.
+    is_whole: bool,
+}
 
 #[derive(Clone, Debug, Eq, PartialEq)]
 enum Content {
@@ -43,32 +47,68 @@ enum Content {
 }
 
 impl Believed {
-    /// Reads what lies at some paths. What can't be read, or is too long, counts as not there.
+    /// Reads what lies at some paths. What is gone counts as not there.
     pub(super) fn at<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Self {
         let mut left = MOST_BYTES;
-        let content = |path: &PathBuf| Some((path.clone(), Content::of(path, &mut left)?));
-        Self(paths.into_iter().filter_map(content).collect())
+        let (mut contents, mut is_whole) = (BTreeMap::new(), true);
+        for path in paths {
+            match Content::of(path, &mut left) {
+                Some(content) => drop(contents.insert(path.clone(), content)),
+                None => is_whole &= is_gone(path),
+            }
+        }
+        Self { contents, is_whole }
     }
 
-    /// Takes away what is new or other now, each thing with what it goes with; returns what can't be taken away.
-    pub(super) fn put_right(&self, now: &BTreeMap<PathBuf, PathBuf>) -> Vec<PathBuf> {
-        let others = now.iter().filter(|(path, _)| !self.holds_still(path));
+    /// Says that there was more.
+    pub(super) fn in_part(self) -> Self {
+        Self {
+            is_whole: false,
+            ..self
+        }
+    }
+
+    /// Tells whether what is new now can be told from what nobody looked at.
+    pub(super) const fn is_whole(&self) -> bool {
+        self.is_whole
+    }
+
+    /// Takes away what is new or other now, each thing with what it goes with; returns in words what stays. Where there was
+    /// more than anybody looked at, only the folder of all resolutions goes where it was not there, which is known: the rest
+    /// may be the user's.
+    pub(super) fn put_right(&self, now: &BTreeMap<PathBuf, PathBuf>, common: &Path) -> Vec<String> {
+        let resolutions = common.join(RESOLUTIONS);
+        let is_known = |path: &Path| self.is_whole || path == resolutions;
+        let others = now
+            .iter()
+            .filter(|(path, _)| is_known(path) && !self.holds_still(path));
         let whole: BTreeSet<&PathBuf> = others.map(|(_, whole)| whole).collect();
         let is_left = |path: &&&PathBuf| {
             let taken = take_away(path, remove).err();
             taken.is_some_and(|error| error.kind() != io::ErrorKind::NotFound)
         };
-        whole.iter().filter(is_left).copied().cloned().collect()
+        let left = whole.iter().filter(is_left).map(|path| {
+            let path = path.display();
+            format!("in git's folder: {path} (new, and can't be taken away)")
+        });
+        let unknown = || {
+            let common = common.display();
+            format!(
+                "in git's folder: {common} (more than is compared of what git believes, so nothing of that is taken away)"
+            )
+        };
+        let unknown = (!self.is_whole).then(unknown);
+        left.chain(unknown).collect()
     }
 
     /// Returns the paths of what was read.
     pub(super) fn paths(&self) -> impl Iterator<Item = &PathBuf> {
-        self.0.keys()
+        self.contents.keys()
     }
 
     /// Tells whether something is as it was.
     pub(super) fn holds_still(&self, path: &Path) -> bool {
-        let before = self.0.get(path);
+        let before = self.contents.get(path);
         before.is_some_and(|before| before.is_still_at(path))
     }
 }
@@ -94,6 +134,11 @@ impl Content {
             }
         }
     }
+}
+
+fn is_gone(path: &Path) -> bool {
+    let found = path.symlink_metadata();
+    found.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
 /// Returns the digest of as much of a file, a piece at a time.
