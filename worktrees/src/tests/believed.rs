@@ -204,6 +204,25 @@ fn resolutions_of_others_are_not_the_user_s() {
 }
 
 #[test]
+fn a_resolution_that_was_there_stays_where_git_meets_its_conflict_again() {
+    let (scene, git) = with_history();
+    let folder = git.join("rr-cache");
+    for name in ["1/preimage", "1/postimage", "2/preimage", "3/postimage"] {
+        write(&folder.join(name), "mine\n");
+    }
+    let before = before(&scene);
+    let changed = ["1/preimage", "1/thisimage", "1/preimage.1", "3/preimage"];
+    let evil = ["2/postimage", "3/postimage.1", "4/preimage"];
+    for name in changed.iter().chain(&evil) {
+        write(&folder.join(name), "other\n");
+    }
+    put_right(&scene, &before);
+    let left: Vec<PathBuf> = files_below(&folder).into_keys().collect();
+    let stay = ["1/postimage", "1/preimage", "1/preimage.1", "1/thisimage"];
+    assert_eq!(left, stay.map(PathBuf::from));
+}
+
+#[test]
 fn what_lies_in_the_folder_of_all_checkouts_goes_for_a_linked_one_too() {
     let (scene, git) = with_history();
     let linked = scene.folder.path().join("linked");

@@ -10,6 +10,7 @@ use sha2::{Digest as _, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, Read as _};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 /// Folders below that of a repository, and what the names of files begin with there that git believes.
@@ -23,6 +24,9 @@ const FILES: [(&str, &str); 4] = [
 const UNFINISHED: (&str, &str) = ("tmp_", ".lock");
 /// Resolutions of conflicts, a folder each; that this folder is there has git use and keep them.
 const RESOLUTIONS: &str = "rr-cache";
+/// What the names of files in such a folder begin with that hold what git puts in the place of a conflict; the others say which
+/// conflict that was.
+const RESOLVED: &str = "postimage";
 /// Which conflicts are being resolved in a checkout, and so where the next resolution is taken from.
 const UNDER_WAY: &str = "MERGE_RR";
 /// What was put aside for a merge: the next commit, of a merge or not, brings it into the checkout.
@@ -79,9 +83,9 @@ impl Believed {
     pub(super) fn put_right(&self, now: &BTreeMap<PathBuf, PathBuf>, common: &Path) -> Vec<String> {
         let resolutions = common.join(RESOLUTIONS);
         let is_known = |path: &Path| self.is_whole || path == resolutions;
-        let others = now
-            .iter()
-            .filter(|(path, _)| is_known(path) && !self.holds_still(path));
+        let others = now.iter().filter(|(path, whole)| {
+            is_known(path) && !self.is_of_user(path, whole) && !self.holds_still(path)
+        });
         let whole: BTreeSet<&PathBuf> = others.map(|(_, whole)| whole).collect();
         let is_left = |path: &&&PathBuf| {
             let taken = take_away(path, remove).err();
@@ -99,6 +103,14 @@ impl Believed {
         };
         let unknown = (!self.is_whole).then(unknown);
         left.chain(unknown).collect()
+    }
+
+    /// Tells whether something only says of which conflict a resolution is that was there: git writes that anew whenever
+    /// the user meets it, and no words of it get into a merge.
+    fn is_of_user(&self, path: &Path, whole: &Path) -> bool {
+        let name = path.file_name().unwrap_or_default();
+        let is_resolved = name.as_bytes().starts_with(RESOLVED.as_bytes());
+        path != whole && !is_resolved && self.contents.contains_key(whole)
     }
 
     /// Returns the paths of what was read.
