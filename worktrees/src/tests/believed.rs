@@ -1,6 +1,7 @@
 //! What somebody leaves in git's folders of the user's checkout that git believes without looking again.
 
 use super::*;
+use std::collections::BTreeSet;
 use std::fs;
 
 const GRAPH: &str = "objects/info/commit-graph";
@@ -207,19 +208,64 @@ fn resolutions_of_others_are_not_the_user_s() {
 fn a_resolution_that_was_there_stays_where_git_meets_its_conflict_again() {
     let (scene, git) = with_history();
     let folder = git.join("rr-cache");
-    for name in ["1/preimage", "1/postimage", "2/preimage", "3/postimage"] {
+    let mine = [
+        "1/preimage",
+        "1/postimage",
+        "2/preimage",
+        "3/postimage",
+        "4/preimage",
+        "5/preimage",
+        "5/postimage",
+    ];
+    for name in mine {
         write(&folder.join(name), "mine\n");
     }
     let before = before(&scene);
-    let changed = ["1/preimage", "1/thisimage", "1/preimage.1", "3/preimage"];
-    let evil = ["2/postimage", "3/postimage.1", "4/preimage"];
-    for name in changed.iter().chain(&evil) {
+    let noted = ["1/thisimage", "1/preimage.1", "4/preimage"];
+    let evil = ["2/postimage", "3/preimage", "5/preimage", "6/preimage"];
+    for name in noted.iter().chain(&evil) {
         write(&folder.join(name), "other\n");
     }
     put_right(&scene, &before);
     let left: Vec<PathBuf> = files_below(&folder).into_keys().collect();
-    let stay = ["1/postimage", "1/preimage", "1/preimage.1", "1/thisimage"];
-    assert_eq!(left, stay.map(PathBuf::from));
+    let stay = [&["1/postimage", "1/preimage"][..], &noted].concat();
+    let stay: BTreeSet<PathBuf> = stay.into_iter().map(PathBuf::from).collect();
+    assert_eq!(BTreeSet::from_iter(left), stay);
+}
+
+/// Has git merge two branches that changed the same line.
+fn merge_again(scene: &Scene) -> String {
+    let mut merge = environment(scene.folder.path()).git(&[]);
+    let root = scene.of_user.checkout_root();
+    let line = "-c rerere.enabled=true merge other";
+    let merge = merge.args(line.split(' ')).current_dir(root).output();
+    drop(merge.expect("git"));
+    fs::read_to_string(root.join("a.txt")).expect("a file")
+}
+
+#[test]
+fn conflicts_count_as_resolved_by_no_conflict_that_somebody_changed() {
+    let (scene, git) = with_history();
+    let file = scene.of_user.checkout_root().join("a.txt");
+    scene.git(&["checkout", "--quiet", "-b", "other", "HEAD~1"]);
+    write(&file, "theirs\n");
+    scene.git(&["commit", "--quiet", "--all", "--message", "theirs"]);
+    scene.git(&["checkout", "--quiet", "main"]);
+    assert!(merge_again(&scene).contains("<<<<"));
+    write(&file, "both\n");
+    scene.git(&["-c", "rerere.enabled=true", "rerere"]);
+    scene.git(&["reset", "--quiet", "--hard"]);
+    let before = before(&scene);
+    assert_eq!(merge_again(&scene), "both\n");
+    scene.git(&["reset", "--quiet", "--hard"]);
+    put_right(&scene, &before);
+    assert_eq!(merge_again(&scene), "both\n", "it is the user's");
+    scene.git(&["reset", "--quiet", "--hard"]);
+    let entry = fs::read_dir(git.join("rr-cache")).expect("a folder").next();
+    let entry = entry.expect("one").expect("a folder").path();
+    fs::copy(entry.join("postimage"), entry.join("preimage")).expect("a copy");
+    put_right(&scene, &before);
+    assert!(!entry.exists());
 }
 
 #[test]

@@ -10,7 +10,6 @@ use sha2::{Digest as _, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, Read as _};
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 /// Folders below that of a repository, and what the names of files begin with there that git believes.
@@ -24,8 +23,9 @@ const FILES: [(&str, &str); 4] = [
 const UNFINISHED: (&str, &str) = ("tmp_", ".lock");
 /// Resolutions of conflicts, a folder each; that this folder is there has git use and keep them.
 const RESOLUTIONS: &str = "rr-cache";
-/// What the names of files in such a folder begin with that hold what git puts in the place of a conflict; the others say which
-/// conflict that was.
+/// What the names of files in such a folder begin with that hold a conflict, and what git puts in its place: whatever the
+/// second says that the first does not.
+const CONFLICT: &str = "preimage";
 const RESOLVED: &str = "postimage";
 /// Which conflicts are being resolved in a checkout, and so where the next resolution is taken from.
 const UNDER_WAY: &str = "MERGE_RR";
@@ -105,12 +105,16 @@ impl Believed {
         left.chain(unknown).collect()
     }
 
-    /// Tells whether something only says of which conflict a resolution is that was there: git writes that anew whenever
-    /// the user meets it, and no words of it get into a merge.
+    /// Tells whether something has no part in a resolution, in the folder of one that was there: git notes a conflict
+    /// whenever the user meets it, and that of a resolution only once.
     fn is_of_user(&self, path: &Path, whole: &Path) -> bool {
-        let name = path.file_name().unwrap_or_default();
-        let is_resolved = name.as_bytes().starts_with(RESOLVED.as_bytes());
-        path != whole && !is_resolved && self.contents.contains_key(whole)
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let is_resolved = || {
+            let resolved = name.replacen(CONFLICT, RESOLVED, 1);
+            resolved.starts_with(RESOLVED)
+                && (resolved == name || self.contents.contains_key(&path.with_file_name(resolved)))
+        };
+        path != whole && self.contents.contains_key(whole) && !is_resolved()
     }
 
     /// Returns the paths of what was read.
