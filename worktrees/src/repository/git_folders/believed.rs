@@ -33,6 +33,8 @@ const UNDER_WAY: &str = "MERGE_RR";
 pub(super) const PUT_ASIDE: &str = "MERGE_AUTOSTASH";
 /// So much is read of all files together, in bytes; what is beyond that can't be told from what is new.
 const MOST_BYTES: u64 = 4 * 1024 * 1024 * 1024;
+const TOO_MUCH: &str =
+    "more than is compared of what git believes, so nothing of that is taken away";
 /// So much is read at once, in bytes.
 const PIECE: usize = 64 * 1024;
 
@@ -81,28 +83,29 @@ impl Believed {
     /// more than anybody looked at, only the folder of all resolutions goes where it was not there, which is known: the rest
     /// may be the user's.
     pub(super) fn put_right(&self, now: &BTreeMap<PathBuf, PathBuf>, common: &Path) -> Vec<String> {
-        let resolutions = common.join(RESOLUTIONS);
-        let is_known = |path: &Path| self.is_whole || path == resolutions;
-        let others = now.iter().filter(|(path, whole)| {
-            is_known(path) && !self.is_of_user(path, whole) && !self.holds_still(path)
-        });
-        let whole: BTreeSet<&PathBuf> = others.map(|(_, whole)| whole).collect();
+        let others = self.others(now, &common.join(RESOLUTIONS));
         let is_left = |path: &&&PathBuf| {
             let taken = take_away(path, remove).err();
             taken.is_some_and(|error| error.kind() != io::ErrorKind::NotFound)
         };
-        let left = whole.iter().filter(is_left).map(|path| {
-            let path = path.display();
-            format!("in git's folder: {path} (new, and can't be taken away)")
-        });
-        let unknown = || {
-            let common = common.display();
-            format!(
-                "in git's folder: {common} (more than is compared of what git believes, so nothing of that is taken away)"
-            )
-        };
-        let unknown = (!self.is_whole).then(unknown);
+        let said = |path: &Path, what| format!("in git's folder: {} ({what})", path.display());
+        let left = others.iter().filter(is_left);
+        let left = left.map(|path| said(path, "new, and can't be taken away"));
+        let unknown = (!self.is_whole).then(|| said(common, TOO_MUCH));
         left.chain(unknown).collect()
+    }
+
+    /// Returns what goes with what is new or other now.
+    fn others<'a>(
+        &self,
+        now: &'a BTreeMap<PathBuf, PathBuf>,
+        resolutions: &Path,
+    ) -> BTreeSet<&'a PathBuf> {
+        let is_known = |path: &Path| self.is_whole || path == resolutions;
+        let others = now.iter().filter(|(path, whole)| {
+            is_known(path) && !self.is_of_user(path, whole) && !self.holds_still(path)
+        });
+        others.map(|(_, whole)| whole).collect()
     }
 
     /// Tells whether something has no part in a resolution, in the folder of one that was there: git notes a conflict
