@@ -152,7 +152,7 @@ impl Scheduler {
         }
     }
 
-    /// Ends the trial that the attempt under way is, where its service has not refused it.
+    /// Ends the trial that the attempt under way is, where its service has answered it. Any other end leaves it to the next.
     pub(super) fn end_trial(&mut self, rank: TaskIndex, verdict: &AgentVerdict) {
         let Some(AgentCandidate { account, .. }) = self.candidate_of(rank).cloned() else {
             return;
@@ -161,10 +161,7 @@ impl Scheduler {
             AgentVerdict::WorthProving => true,
             // The end of an agent that tm lost says nothing of its service.
             AgentVerdict::Interrupted => false,
-            AgentVerdict::Failed { failure, .. } => !matches!(
-                failure,
-                Failure::RateLimited | Failure::Auth | Failure::Lost | Failure::NotStarted
-            ),
+            AgentVerdict::Failed { failure, .. } => shows_an_answer(*failure),
         };
         if is_passed && self.is_trial(rank, &account) {
             self.trials.remove(&account);
@@ -226,5 +223,40 @@ impl Scheduler {
     pub(super) fn trials_to_come(&self) -> impl Iterator<Item = Timestamp> {
         let moments = self.trials.values().map(|trial| trial.from);
         moments.filter(|&from| from > self.now)
+    }
+}
+
+/// Whether an agent that failed so was answered by its service, and not by a refusal that may be everybody's.
+const fn shows_an_answer(failure: Failure) -> bool {
+    match failure {
+        Failure::RateLimited
+        | Failure::Auth
+        // Nobody knows what the service would have said.
+        | Failure::NotStarted
+        | Failure::ServiceError
+        | Failure::ConnectionLost
+        | Failure::TimedOut
+        | Failure::Stalled
+        | Failure::Lost
+        | Failure::Stopped
+        // Judged before what the service said is looked at.
+        | Failure::Escaped => false,
+        Failure::ContextTooLong
+        | Failure::RefusedByModel
+        | Failure::NoResult
+        | Failure::MalformedResult
+        | Failure::ClaimedFail
+        | Failure::RedPassed
+        | Failure::RedCannotRun
+        | Failure::RedQuestioned
+        | Failure::GreenFailing
+        | Failure::Regression
+        | Failure::TestsTampered
+        | Failure::NothingDone
+        | Failure::Conflict
+        | Failure::LandingRegression
+        | Failure::CommitRefused
+        | Failure::WorkRefused
+        | Failure::GateFailed => true,
     }
 }

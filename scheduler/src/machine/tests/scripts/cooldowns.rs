@@ -51,25 +51,22 @@ fn independent(count: usize, slots: u32, candidates: &[AgentCandidate]) -> Scrip
     script
 }
 
+fn hear(script: &mut Script, task: &str, answer: Answer) {
+    let view = script.scheduler.task(&task.into()).expect("a task");
+    let input = Input::Answer {
+        task: task.into(),
+        attempt: AttemptNumber(count_u32(view.attempts.len())),
+        answer,
+    };
+    script
+        .scheduler
+        .handle(script.now, input)
+        .expect("a legal input");
+}
+
 fn to_the_end(script: &mut Script, task: &str) {
     for answer in [exited(0), proved(None), committed(task), landed(task)] {
-        let attempt = AttemptNumber(count_u32(
-            script
-                .scheduler
-                .task(&task.into())
-                .expect("a task")
-                .attempts
-                .len(),
-        ));
-        let input = Input::Answer {
-            task: task.into(),
-            attempt,
-            answer,
-        };
-        script
-            .scheduler
-            .handle(script.now, input)
-            .expect("a legal input");
+        hear(script, task, answer);
     }
 }
 
@@ -578,6 +575,32 @@ fn a_trial_that_is_lost_says_nothing_and_the_next_task_tries() {
         .handle(script.now, Input::Resumed(limits))
         .expect("a legal input");
     assert!(resumed.trials.is_empty());
+}
+
+#[test]
+fn a_trial_that_its_service_has_not_answered_leaves_it_to_the_next_task() {
+    let unanswered = [
+        refused(ServiceRefusal::ServiceError),
+        refused(ServiceRefusal::ConnectionLost),
+        ended(Ended::TimedOut),
+        ended(Ended::Stalled),
+    ];
+    for end in unanswered {
+        let mut script = independent(4, 1, &[candidate("claude", "a")]);
+        hear(&mut script, "1", refused(ServiceRefusal::Auth));
+        hear(&mut script, "2", prepared());
+        script.scheduler.limits.slots = NonZeroU32::new(2).expect("slots");
+        hear(&mut script, "2", end);
+        assert!(script.scheduler.trials.contains_key(&"a".into()));
+        let is_under_way = |task: &str| {
+            let view = script.scheduler.task(&task.into()).expect("a task");
+            !view.attempts.is_empty()
+        };
+        assert!(is_under_way("3") && !is_under_way("4"));
+        hear(&mut script, "3", prepared());
+        hear(&mut script, "3", exited(1));
+        assert!(script.scheduler.trials.is_empty());
+    }
 }
 
 #[test]

@@ -62,16 +62,16 @@ impl Ledger {
         self.said.clear();
     }
 
-    /// A trial that ends in another way than by a refusal shows that there is nothing.
+    /// A trial that its service answered shows that there is nothing.
     fn note_agent_end(&mut self, task: &TaskId, report: &AgentReport) {
         let tried = self.trials.extract_if(.., |_, other| other == task);
         let tried: Vec<AccountName> = tried.map(|(account, _)| account).collect();
-        let says_nothing = match report.refusal {
-            None => matches!(report.ended, Ended::Lost | Ended::Killed),
-            Some(ServiceRefusal::RateLimited { .. } | ServiceRefusal::Auth) => true,
+        let is_answered = match report.refusal {
+            None => matches!(report.ended, Ended::Exited(_) | Ended::Lingered),
+            Some(ServiceRefusal::ContextTooLong | ServiceRefusal::RefusedByModel) => true,
             Some(_) => false,
         };
-        for account in tried.into_iter().filter(|_| !says_nothing) {
+        for account in tried.into_iter().filter(|_| is_answered) {
             self.said.remove(&account);
             self.passed.insert(account);
         }
