@@ -107,11 +107,18 @@ impl Scheduler {
                 false
             }
             Some(_) | None => {
-                let wall = self.cooldowns.get(account).map(|wall| wall.until);
-                self.begin_trial(account, Claim::Credentials, rank, wall.unwrap_or(self.now));
+                let from = self.credentials_tried_from(account);
+                self.begin_trial(account, Claim::Credentials, rank, from);
                 true
             }
         }
+    }
+
+    /// When refused credentials are tried: behind a limit once it is over, but no later than a limit is tried itself, so
+    /// that one word does not make another last.
+    fn credentials_tried_from(&self, account: &AccountName) -> Timestamp {
+        let wall = self.cooldowns.get(account).map(|wall| wall.until);
+        wall.map_or(self.now, |wall| wall.min(self.now.plus(TRIED_AFTER_MS)))
     }
 
     fn begin_trial(&mut self, account: &AccountName, claim: Claim, by: TaskIndex, from: Timestamp) {
@@ -130,7 +137,8 @@ impl Scheduler {
         trial.is_some_and(|trial| trial.taken_by == Some(rank))
     }
 
-    /// Has a limit tried that a task's agent has run into, where it was declared for long.
+    /// Has a limit tried that a task's agent has run into, where it was declared for long. What is tried already by others
+    /// stays so.
     pub(super) fn try_limit(
         &mut self,
         rank: TaskIndex,
@@ -138,9 +146,15 @@ impl Scheduler {
         declared: Option<Timestamp>,
     ) {
         let was_tried = self.is_trial(rank, account);
-        let trial = self.trials.get(account);
-        let is_tried = trial.is_some_and(|trial| trial.claim == Claim::Limit) && !was_tried;
-        if is_tried || !self.tries_accounts() {
+        if !self.tries_accounts() {
+            return;
+        }
+        let credentials_from = self.credentials_tried_from(account);
+        if let Some(trial) = self.trials.get_mut(account).filter(|_| !was_tried) {
+            match trial.claim {
+                Claim::Limit => {}
+                Claim::Credentials => trial.from = credentials_from,
+            }
             return;
         }
         self.trials.remove(account);

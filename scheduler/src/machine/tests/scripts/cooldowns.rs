@@ -604,6 +604,37 @@ fn a_trial_that_its_service_has_not_answered_leaves_it_to_the_next_task() {
 }
 
 #[test]
+fn two_different_false_words_hold_up_an_account_for_minutes_alone() {
+    const MINUTE: u64 = 60_000;
+    let limit = limited(Some(1_200 * MINUTE));
+    let auth = refused(ServiceRefusal::Auth);
+    for words in [[auth.clone(), limit.clone()], [limit, auth]] {
+        let mut script = independent(4, 2, &[candidate("claude", "a")]);
+        for (task, word) in ["1", "2"].into_iter().zip(words) {
+            hear(&mut script, task, word);
+        }
+        let mut tasks = script.scheduler.indices();
+        assert!(tasks.any(|task| script.scheduler.has_refused(&"a".into(), task)));
+        script.now = Timestamp(5 * MINUTE - 1);
+        script.gives(Input::Tick, &[]);
+        script.now = Timestamp(5 * MINUTE);
+        let tick = script.scheduler.handle(script.now, Input::Tick);
+        tick.expect("a legal input");
+        let is_trial = |task: &&str| {
+            let view = script.scheduler.task(&(*task).into()).expect("a task");
+            *view.state == State::Preparing
+        };
+        let trials: Vec<&str> = ["1", "2", "3", "4"].into_iter().filter(is_trial).collect();
+        let [trial] = trials[..] else {
+            panic!("one task tries, and not {trials:?}")
+        };
+        hear(&mut script, trial, prepared());
+        hear(&mut script, trial, exited(0));
+        assert!(script.scheduler.trials.is_empty() && script.scheduler.cooldowns.is_empty());
+    }
+}
+
+#[test]
 fn refused_credentials_are_believed_where_no_other_task_can_try_them() {
     let mut limits = Limits::with_slots(NonZeroU32::new(2).expect("slots"));
     limits.agents.plain = vec![candidate("claude", "a")];

@@ -85,10 +85,10 @@ impl Ledger {
     ) {
         self.refused_at.insert(account.clone(), now);
         self.passed.remove(&account);
-        let had_its_credentials_refused = self.said.remove(&account).is_some();
         let mut is_long = until.is_some_and(|until| until.since(now) > BELIEVED_MS);
-        if had_its_credentials_refused || self.trials.get(&account) == Some(task) {
+        if self.trials.get(&account) == Some(task) {
             self.trials.remove(&account);
+            self.said.remove(&account);
             let before = self.limited_since.remove(&account);
             is_long |= before.is_some_and(|(_, is_long)| is_long);
         }
@@ -236,7 +236,8 @@ impl Ledger {
         let cooldown = self.cooldowns.get(account).copied().unwrap_or_default();
         if cooldown > now || self.said.contains_key(account) {
             let (since, is_long) = self.limited_since.get(account).copied().unwrap_or_default();
-            let may_be_tried = is_long && now.since(since) >= TRIED_AFTER_MS;
+            let is_doubted = is_long || self.said.contains_key(account);
+            let may_be_tried = is_doubted && now.since(since) >= TRIED_AFTER_MS;
             assert!(
                 cooldown <= now || may_be_tried,
                 "`{task}` starts behind a wall"
