@@ -273,20 +273,22 @@ impl Scheduler {
     }
 
     /// Notes that the service behind the agent of the attempt under way answered: the next wall is a new one, and a wall
-    /// that it passes is none.
+    /// that it passes is none. Credentials that were refused to another task alone are as good as those of this one.
     pub(super) fn heard_from_service(&mut self, rank: TaskIndex, report: &AgentReport) {
         let Some(AgentCandidate { account, .. }) = self.candidate_of(rank).cloned() else {
             return;
         };
-        let Some(cooldown) = self.cooldowns.get(&account) else {
+        let limited_at = (self.cooldowns.get(&account)).map(|cooldown| cooldown.refused_at);
+        if limited_at.is_none() {
             self.refusals_in_a_row.remove(&account);
+        }
+        let Some(said_at) = limited_at.max(self.doubted_by_another(rank, &account)) else {
             return;
         };
-        let is_passed =
-            self.now.since(cooldown.refused_at) >= ANSWERED_AFTER_MS && report.refusal.is_none();
+        let is_passed = self.now.since(said_at) >= ANSWERED_AFTER_MS && report.refusal.is_none();
         if is_passed && !self.is_of_first_edition() {
             self.cooldowns.remove(&account);
-            self.forget_limit(&account);
+            self.forget_words_of_others(rank, &account);
             self.tell(Event::AgentAvailable { account });
         }
     }

@@ -23,8 +23,9 @@ pub(super) enum Claim {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Trial {
     claim: Claim,
-    /// The task whose agent said so last.
+    /// The task whose agent said so last, and when.
     by: TaskIndex,
+    said_at: Timestamp,
     /// When another task may try.
     from: Timestamp,
     /// The task that was started last to try.
@@ -125,6 +126,7 @@ impl Scheduler {
         let trial = Trial {
             claim,
             by,
+            said_at: self.now,
             from,
             taken_by: None,
         };
@@ -229,6 +231,25 @@ impl Scheduler {
     pub(super) fn forget_limit(&mut self, account: &AccountName) {
         let is_limit = |trial: &Trial| trial.claim == Claim::Limit;
         if self.trials.get(account).is_some_and(is_limit) {
+            self.trials.remove(account);
+        }
+    }
+
+    /// When the credentials of an account were refused to another task alone.
+    pub(super) fn doubted_by_another(
+        &self,
+        rank: TaskIndex,
+        account: &AccountName,
+    ) -> Option<Timestamp> {
+        let trial = self.trials.get(account)?;
+        let is_doubted = trial.claim == Claim::Credentials && trial.by != rank;
+        is_doubted.then_some(trial.said_at)
+    }
+
+    /// Forgets what others have said of an account whose service has answered a task after that.
+    pub(super) fn forget_words_of_others(&mut self, rank: TaskIndex, account: &AccountName) {
+        self.forget_limit(account);
+        if self.doubted_by_another(rank, account).is_some() {
             self.trials.remove(account);
         }
     }

@@ -572,10 +572,6 @@ impl World {
 
     fn agent_end(&mut self, task: &TaskId, fails: bool) -> Answer {
         let refusal = if fails { self.refusal(task) } else { None };
-        if !fails {
-            let account = self.account(task);
-            self.ledger.note_answered(account, self.now);
-        }
         let is_stopped =
             self.scheduler.stop_reason().is_some() || !self.scheduler.pending_stops.is_empty();
         let ended = match (
@@ -589,6 +585,12 @@ impl World {
             (false, true, 1) => Ended::TimedOut,
             (false, true, _) => Ended::Exited(Some(1)),
         };
+        if ended == Ended::Exited(Some(0)) {
+            let account = self.account(task);
+            let mut limited = self.scheduler.cooldowns().map(|(account, _)| account);
+            let is_limited = limited.any(|limited| *limited == account);
+            (self.ledger).note_answered((account, task), is_limited, self.now);
+        }
         let attempts = self.scheduler.task(task).map(|view| view.attempts);
         let last = attempts.and_then(<[AttemptRecord]>::last);
         let began = last.map_or(self.now, |record| record.started_at);
@@ -613,7 +615,7 @@ impl World {
                 Some(ServiceRefusal::RateLimited { until: None })
             }
             4 => {
-                self.ledger.note_refused(account, task);
+                self.ledger.note_refused(account, task, self.now);
                 Some(ServiceRefusal::Auth)
             }
             5 => Some(ServiceRefusal::ContextTooLong),

@@ -635,6 +635,28 @@ fn two_different_false_words_hold_up_an_account_for_minutes_alone() {
 }
 
 #[test]
+fn credentials_are_good_where_another_agent_ends_well_long_enough_after_they_were_refused() {
+    let mut script = independent(5, 3, &[candidate("claude", "a")]);
+    hear(&mut script, "1", refused(ServiceRefusal::Auth));
+    // It may have been answered before the other was refused; 4 is the trial.
+    script.now = Timestamp(9_999);
+    script.answer("2", exited(0), &["prove 2#1"]);
+    script.now = Timestamp(10_000);
+    script.answer(
+        "3",
+        exited(0),
+        &[
+            "say agent:available a",
+            "prove 3#1",
+            "say task:started 5 none",
+            "status 5 in-progress",
+            "prepare 5#1 on [] with []",
+        ],
+    );
+    assert!(script.scheduler.trials.is_empty());
+}
+
+#[test]
 fn refused_credentials_are_believed_where_no_other_task_can_try_them() {
     let mut limits = Limits::with_slots(NonZeroU32::new(2).expect("slots"));
     limits.agents.plain = vec![candidate("claude", "a")];

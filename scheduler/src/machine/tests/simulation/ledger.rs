@@ -21,7 +21,7 @@ pub(super) struct Ledger {
     /// When the limit was heard of that stands, and whether it was declared for long.
     limited_since: BTreeMap<AccountName, (Timestamp, bool)>,
     /// The task whose word alone is against an account, and the one that tries it.
-    said: BTreeMap<AccountName, TaskId>,
+    said: BTreeMap<AccountName, (TaskId, Timestamp)>,
     trials: BTreeMap<AccountName, TaskId>,
     /// Accounts whose credentials were refused to two tasks.
     refused: BTreeSet<AccountName>,
@@ -100,23 +100,34 @@ impl Ledger {
         }
     }
 
-    pub(super) fn note_refused(&mut self, account: AccountName, task: &TaskId) {
+    pub(super) fn note_refused(&mut self, account: AccountName, task: &TaskId, now: Timestamp) {
         match self.said.get(&account) {
-            Some(other) if other != task => drop(self.refused.insert(account)),
+            Some((other, _)) if other != task => drop(self.refused.insert(account)),
             Some(_) => {}
             None => {
                 self.trials.remove(&account);
-                self.said.insert(account, task.clone());
+                self.said.insert(account, (task.clone(), now));
             }
         }
     }
 
-    pub(super) fn note_answered(&mut self, account: AccountName, now: Timestamp) {
-        if self
-            .refused_at
-            .get(&account)
-            .is_some_and(|&at| now.since(at) >= ANSWERED_AFTER_MS)
-        {
+    /// An answer to a task is one to all where others said something else long enough before; a limit counts where it
+    /// stands.
+    pub(super) fn note_answered(
+        &mut self,
+        (account, task): (AccountName, &TaskId),
+        is_limited: bool,
+        now: Timestamp,
+    ) {
+        let limited_at = (self.refused_at.get(&account).copied()).filter(|_| is_limited);
+        let of_others = self.said.get(&account).filter(|(other, _)| other != task);
+        let refused_at = of_others.map(|(_, at)| *at);
+        let last = limited_at.max(refused_at);
+        if last.is_some_and(|at| now.since(at) >= ANSWERED_AFTER_MS) {
+            if refused_at.is_some() {
+                self.said.remove(&account);
+                self.trials.remove(&account);
+            }
             self.passed.insert(account);
         }
     }
@@ -243,7 +254,7 @@ impl Ledger {
                 "`{task}` starts behind a wall"
             );
             assert!(
-                self.said.get(account) != Some(task),
+                (self.said.get(account)).is_none_or(|(other, _)| other != task),
                 "`{task}` tries its own word"
             );
             let other = self.trials.insert(account.clone(), task.clone());
