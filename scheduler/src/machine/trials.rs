@@ -4,7 +4,7 @@
 //! long, count for the task that heard of them, and others go on one at a time: the first of them is the trial. Refused in
 //! the same way, it shows that the account is at fault; with any other end it shows that the first task was.
 
-use super::{Scheduler, State, TaskIndex};
+use super::{Cooldown, Scheduler, State, TaskIndex};
 use crate::{AccountName, AgentCandidate, AgentVerdict, Edition, Event, Failure, Timestamp};
 
 /// A declared limit up to so long is believed as it is.
@@ -221,10 +221,16 @@ impl Scheduler {
         }
     }
 
-    /// Forgets whose credentials were refused: that may have been put right.
+    /// Forgets whose credentials were refused: that may have been put right. A long limit beside it is tried still.
     pub(super) fn forget_refused_credentials(&mut self) {
-        self.trials
-            .retain(|_, trial| trial.claim != Claim::Credentials);
+        let cooldowns = &self.cooldowns;
+        self.trials.retain(|account, trial| {
+            let wall = cooldowns.get(account);
+            let is_long = |wall: &Cooldown| wall.until.since(wall.refused_at) > BELIEVED_MS;
+            let is_limit = trial.claim == Claim::Limit || wall.is_some_and(is_long);
+            trial.claim = Claim::Limit;
+            is_limit
+        });
     }
 
     /// Forgets that a limit is tried, since it is over.

@@ -657,6 +657,21 @@ fn credentials_are_good_where_another_agent_ends_well_long_enough_after_they_wer
 }
 
 #[test]
+fn whoever_takes_a_run_up_forgets_refused_credentials_and_has_the_limit_beside_them_tried() {
+    const MINUTE: u64 = 60_000;
+    for (minutes, wakes_at) in [(1_200, 5), (10, 10)] {
+        let mut script = independent(4, 2, &[candidate("claude", "a")]);
+        hear(&mut script, "1", limited(Some(minutes * MINUTE)));
+        hear(&mut script, "2", refused(ServiceRefusal::Auth));
+        let limits = script.scheduler.limits().clone();
+        let resumed = script.scheduler.handle(script.now, Input::Resumed(limits));
+        resumed.expect("a legal input");
+        let wake = script.scheduler.next_wake();
+        assert_eq!(wake, Some(Timestamp(wakes_at * MINUTE)));
+    }
+}
+
+#[test]
 fn refused_credentials_are_believed_where_no_other_task_can_try_them() {
     let mut limits = Limits::with_slots(NonZeroU32::new(2).expect("slots"));
     limits.agents.plain = vec![candidate("claude", "a")];
