@@ -267,12 +267,6 @@ impl Git {
         self
     }
 
-    /// Has the call end at a moment, or when all of its environment do.
-    pub(crate) fn until(mut self, moment: Instant) -> Self {
-        self.until = Some(self.until.map_or(moment, |until| until.min(moment)));
-        self
-    }
-
     /// Says that nobody else works with an index: what stays of its lock when a call was killed is that call's.
     pub(crate) fn alone_with(mut self, index: &Path) -> Self {
         self.own_lock = Some(index.with_extension("lock"));

@@ -60,6 +60,12 @@ impl Git {
         git
     }
 
+    /// Has the call end at a moment, or when all of its environment do.
+    pub(crate) fn until(mut self, moment: Instant) -> Self {
+        self.until = Some(self.until.map_or(moment, |until| until.min(moment)));
+        self
+    }
+
     /// Runs the call, whose stdin and stdout are what they are to be, for no longer than it may take.
     pub(super) fn output_in_time(&mut self) -> Result<Output> {
         let longest = self.longest_now();
