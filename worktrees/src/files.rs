@@ -37,6 +37,12 @@ impl Identity {
 /// in seconds and nanoseconds, can't be set by a program.
 pub(crate) type FileState = Option<[u64; 5]>;
 
+/// Tells for certain that there is nothing.
+pub(crate) fn is_gone(path: &Path) -> bool {
+    let found = path.symlink_metadata();
+    found.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+}
+
 /// Returns the state of a file.
 pub(crate) fn state_of(path: &Path) -> FileState {
     let metadata = path.metadata().ok()?;

@@ -2,6 +2,11 @@
 
 use git2::Oid;
 
+/// Where an index says its form and how many entries it has, and how long that beginning is.
+pub(crate) const FORM: usize = 4;
+pub(crate) const COUNT: usize = 8;
+pub(crate) const HEADER: usize = 12;
+
 /// Where an entry's mode, object and flags are; its path comes after the flags, of which there may be more.
 const MODE: usize = 24;
 const ID: usize = 40;

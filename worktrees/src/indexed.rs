@@ -3,7 +3,7 @@
 use crate::as_written::{AsWritten, Found, Stamp};
 use crate::files::beginning;
 use crate::git::{Git, entry, fields, path_of};
-use crate::index_entry::{Entry, number};
+use crate::index_entry::{COUNT, Entry, FORM, HEADER, number};
 use crate::library::{FOLDER, NESTED};
 use crate::names::name_of;
 use crate::{OrFailedTo as _, Result};
@@ -22,9 +22,6 @@ pub(crate) const INDEX_BYTES: usize = 256 * 1024 * 1024;
 /// How an index begins, and the forms of those whose entries hold whole paths.
 const MARK: &[u8] = b"DIRC";
 const FORMS: [u32; 2] = [2, 3];
-const FORM: usize = 4;
-const COUNT: usize = 8;
-const HEADER: usize = 12;
 /// A file system keeps times by ticks of so many milliseconds at the most, where it is worth the wait.
 const LONGEST_TICK: u64 = 20;
 

@@ -273,7 +273,8 @@ impl OwnedFolder {
         if self.mapped_writes() == MappedWrites::Stamped {
             return;
         }
-        let anew = || self.repository.read(|_| self.known_by(&self.index_file()));
+        // Which folders there are is all that is wanted of it.
+        let anew = || Known::read(&self.index_file(), MappedWrites::Unnoticed);
         if let Some(known) = known.or_else(anew) {
             self.own_git().opened.compared(&self.path, &known, kept);
         }

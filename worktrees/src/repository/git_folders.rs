@@ -15,9 +15,9 @@ use crate::{OrFailedTo as _, Repository, Result};
 use believed::{Believed, InFolder, PUT_ASIDE, resolution_at};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
-use std::fs::{self, FileType, Permissions};
+use std::fs::{self, FileType};
 use std::io;
-use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Component, Path, PathBuf};
 use tm_scheduler::with_causes;
 use tm_untrusted::says_what_is_there;
@@ -371,9 +371,7 @@ fn put_back(path: &Path, said: Option<&[u8]>) -> Result<()> {
 pub(super) fn take_away(path: &Path, remove: impl Fn(&Path) -> io::Result<()>) -> io::Result<()> {
     remove(path).or_else(|error| {
         let is_kept = error.kind() == io::ErrorKind::PermissionDenied;
-        let folder = path.parent().filter(|_| is_kept).ok_or(error)?;
-        let mode = fs::metadata(folder)?.permissions().mode();
-        fs::set_permissions(folder, Permissions::from_mode(mode | 0o700))?;
+        tm_untrusted::open_up(path.parent().filter(|_| is_kept).ok_or(error)?)?;
         remove(path)
     })
 }

@@ -5,7 +5,7 @@
 //! here stays here until the run is over, and what another git took gets its name back.
 
 use super::new_names::NewNames;
-use crate::files::{create_folder, replace};
+use crate::files::{create_folder, is_gone, replace};
 use crate::git::path_of;
 use crate::{OrFailedTo as _, Result};
 use git2::Oid;
@@ -176,10 +176,6 @@ impl OwnObjects {
         }
         Ok(found)
     }
-}
-
-fn is_gone(file: &Path) -> bool {
-    fs::symlink_metadata(file).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
 /// Whether it is none of the files that git writes first.

@@ -6,6 +6,7 @@
 //! tells of what is written through a mapping. What is gone is nobody's doing: git collects.
 
 use super::{is_repository, take_away};
+use crate::files::is_gone;
 use sha2::{Digest as _, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -153,11 +154,6 @@ impl Content {
             }
         }
     }
-}
-
-fn is_gone(path: &Path) -> bool {
-    let found = path.symlink_metadata();
-    found.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
 /// Returns the digest of as much of a file, a piece at a time.

@@ -1,14 +1,11 @@
 //! The bytes of anybody's index (gitformat-index): which of its entries git doesn't look at, and the same index without what
 //! git would believe in it.
 
-use crate::index_entry::number;
+use crate::index_entry::{COUNT, FORM, HEADER, number};
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::ops::Range;
 
-const COUNT: usize = 8;
-const HEADER: usize = 12;
-const FORM: usize = 4;
 /// The form in which a path says only how it differs from the one before.
 const SHORTENED: u32 = 4;
 /// Where an entry says what its file was; its mode is between.
