@@ -17,6 +17,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
 WORSE = 1.3
 AGENT = 'printf x > part-$TM_TASK_ID; printf "status: PASS\\n" > "${TM_RESULT_FILE:-/dev/null}"'
+# One of the files that are there, another one than those at work beside it: the repository stays as large as it is.
+CHANGING = ('n=$((TM_TASK_ID % 200)); printf "$TM_TASK_ID" > source/part_$((n / 100))/file_$n.txt; '
+            'printf "status: PASS\\n" > "${TM_RESULT_FILE:-/dev/null}"')
 ROWS = {}
 
 
@@ -133,16 +136,21 @@ for count in (1, 8, 64):
     slots_row(count)
 
 
-@row("flat", "each of 2,000 tasks of 20 ms, 64 slots; the last 500 alone")
-def flat(place):
-    *cost, left = place.run(200, 2_000, 64, agent=f"sleep 0.02; {AGENT}")
-    landed = []
-    for line in (left / "journal.jsonl").read_text().splitlines()[1:]:
-        entry = json.loads(line)
-        if '"landed"' in json.dumps(entry["record"]):
-            landed.append(entry["at"] / 1000)
-    yield "tm", (landed[-1] - landed[0]) / len(landed), cost[1] / 2_000
-    yield "the last 500", (landed[-1] - landed[-500]) / 500, None
+def flat_row(name, title, agent):
+    @row(name, title)
+    def measure(place):
+        *cost, left = place.run(200, 2_000, 64, agent=f"sleep 0.02; {agent}")
+        landed = []
+        for line in (left / "journal.jsonl").read_text().splitlines()[1:]:
+            entry = json.loads(line)
+            if '"landed"' in json.dumps(entry["record"]):
+                landed.append(entry["at"] / 1000)
+        yield "tm", (landed[-1] - landed[0]) / len(landed), cost[1] / 2_000
+        yield "the last 500", (landed[-1] - landed[-500]) / 500, None
+
+
+flat_row("flat", "each of 2,000 tasks of 20 ms, 64 slots; the last 500 alone", CHANGING)
+flat_row("growing", "each of 2,000 tasks that add a file to 200, 64 slots; the last 500 alone", AGENT)
 
 
 @row("spawn", "a task without git, 2 slots")
@@ -153,7 +161,7 @@ def spawn(place):
     yield "tm", float(ours) / 1000, None
     yield "posix_spawn", float(floor) / 1000, None
     root = place.repository(200)
-    write(root.with_suffix(".mk"), "all: $(shell seq 1000)\n%:\n\t@/bin/true\n.PHONY: all $(shell seq 1000)\n")
+    write(root.with_suffix(".mk"), "tasks := $(shell seq 1000)\nall: $(tasks)\n$(tasks):\n\t@/bin/true\n.PHONY: all $(tasks)\n")
     write(root.with_suffix(".ninja"), "rule r\n  command = /bin/true\n" + "".join(f"build t{n}: r\n" for n in range(1_000)))
     known = least({name: (lambda command=command: cost_of(["sh", "-c", command], root)) for name, command in {
         "xargs": "seq 1000 | xargs -P 2 -n 1 /bin/true",

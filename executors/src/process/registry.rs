@@ -215,9 +215,10 @@ pub(super) enum Left {
 
 /// Returns what a tree whose leader ended has left behind; reaps orphans that ended.
 pub(super) fn left(id: TreeId) -> Left {
-    let (Some(own), Some(children)) = (own(), system::adopted_children()) else {
+    let Some(children) = system::adopted_children() else {
         return Left::Unknown;
     };
+    let own = own();
     let registry = registry();
     let Some(tree) = registry.trees.get(&id) else {
         return Left::Nothing;
@@ -305,12 +306,7 @@ fn with_scene<Answer>(table: &ProcessTable, decide: impl FnOnce(&Scene<'_>) -> A
             registry.first_start.unwrap_or(u64::MAX),
         )
     };
-    let pid = std::process::id();
-    let own = own().unwrap_or(Own {
-        pid,
-        group: pid,
-        session: pid,
-    });
+    let own = own();
     let until = Instant::now() + BECOMING_LIMIT;
     let reading = Reading {
         environment: &|pid| system::environment(pid, until),
@@ -319,13 +315,15 @@ fn with_scene<Answer>(table: &ProcessTable, decide: impl FnOnce(&Scene<'_>) -> A
     decide(&Scene::new(own, table, &trees, first_start, reading))
 }
 
-fn own() -> Option<Own> {
-    let pid = std::process::id();
-    system::process(pid).map(|process| Own {
-        pid,
-        group: process.group,
-        session: process.session,
-    })
+fn own() -> Own {
+    let number = |pid: rustix::process::Pid| pid.as_raw_nonzero().get().unsigned_abs();
+    let group = number(rustix::process::getpgrp());
+    Own {
+        pid: std::process::id(),
+        group,
+        // Nobody refuses a process its own.
+        session: rustix::process::getsid(None).map_or(group, number),
+    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use super::ProcessIdentity;
 use super::table::{Process, ProcessState, ProcessTable};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::Read as _;
 use std::os::unix::fs::{DirEntryExt as _, FileExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -52,6 +53,8 @@ const FIRST_ROOM: usize = 16 * 1024;
 /// A program is given no more than this where nobody has raised the limit of the stack, a quarter of which that is. A process
 /// can say itself where its environment lies, and so that it is as large as its memory.
 const LONGEST_ENVIRONMENT: usize = 2 * 1024 * 1024;
+/// A name of 64 bytes at most and 52 numbers of 20 digits are no longer (proc(5)).
+const LONGEST_STAT: usize = 2 * 1024;
 /// So much of a command line says what runs.
 const LONGEST_LINE: usize = 16 * 1024;
 const MOST_WORDS: usize = 500;
@@ -103,7 +106,11 @@ impl LooksAtAll {
 
 /// Reads what is known about one process, `None` when there is none with this number.
 pub(super) fn process(pid: u32) -> Option<Process> {
-    parse_stat(pid, &fs::read(format!("/proc/{pid}/stat")).ok()?)
+    let mut stat = [0; LONGEST_STAT];
+    let mut file = fs::File::open(format!("/proc/{pid}/stat")).ok()?;
+    // Each call costs the kernel a look at all threads of the process.
+    let length = file.read(&mut stat).ok()?;
+    parse_stat(pid, &stat[..length])
 }
 
 /// Returns the first words of each process's command line.
