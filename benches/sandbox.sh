@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # What the sandbox costs, each level beside none in turns: a run of tasks whose agents end at once (each is one attempt, with
-# its git folder and home, and its tests), and tests that start 1,000 processes. In wall and in CPU time: on a busy machine only
-# the latter says something.
+# its git folder and home, and its tests), a look at tests that do nothing (with what each tm does once: to try the level, and
+# to make its rules), and what 1,000 processes more take in such tests. The medians of what a round takes more than in the same
+# round without; in wall and in CPU time: on a busy machine only the latter says something.
 #
 #   benches/sandbox.sh [ROUNDS]        5 when not given
 set -euo pipefail
@@ -34,8 +35,11 @@ project() { # NAME TESTS BACKLOG
 task() { printf '{"id": %s, "title": "Part %s", "description": "", "status": "pending", "dependencies": [], "subtasks": []}' "$1" "$1"; }
 backlog=$(for id in $(seq "$tasks"); do [ "$id" = 1 ] || printf ','; task "$id"; done)
 project many 'echo 1..1; echo ok 1' "$backlog"
-# shellcheck disable=SC2016
-project processes 'i=0; while [ $i -lt 1000 ]; do /bin/true; i=$((i + 1)); done; echo 1..1; echo ok 1' "$(task 1)"
+for count in 0 1000; do
+    # shellcheck disable=SC2016
+    project "processes-$count" "i=0; while [ \$i -lt $count ]; do /bin/true; i=\$((i + 1)); done; echo 1..1; echo ok 1" \
+        "$(task 1)"
+done
 
 milliseconds() { # of wall and of CPU time
     local TIMEFORMAT='%R %U %S'
@@ -51,8 +55,8 @@ run() { # LEVEL
     git for-each-ref --format='delete %(refname)' refs/heads/tm refs/tm | git update-ref --stdin
     rm -rf "$folder/tm"
 }
-tests() { # LEVEL
-    cd "$folder/processes"
+tests() { # LEVEL PROCESSES
+    cd "$folder/processes-$2"
     TM_SANDBOX_LEVEL=$1 TM_AGENT_DEFAULT=replay milliseconds "$tm" doctor --tests
     rm -rf "$folder/tm"
 }
@@ -64,23 +68,36 @@ for level in bwrap landlock; do
 done
 for round in $(seq "$rounds"); do
     for level in $levels; do
-        echo "$level $(run "$level") $(tests "$level")" >> "$folder/times"
+        echo "$level $(run "$level") $(tests "$level" 0) $(tests "$level" 1000)" >> "$folder/times"
     done
 done
 awk -v tasks=$tasks '
-    function median(name,   n, i, j, t, v) {
-        n = split(all[name], v, " ")
+    function median(values,   n, i, j, t, v) {
+        n = split(values, v, " ")
         for (i = 2; i <= n; i++) for (j = i; j > 1 && v[j - 1] > v[j]; j--) { t = v[j]; v[j] = v[j - 1]; v[j - 1] = t }
         return v[int((n + 1) / 2)]
     }
-    { for (i = 2; i <= 5; i++) all[i " " $1] = all[i " " $1] " " $i; seen[$1] = 1 }
-    function more(column, level) { return median(column " " level) - median(column " none") }
+    function note(what, value) {
+        if ($1 == "none") none[what] = value
+        all[what " " $1] = all[what " " $1] " " value
+        more[what " " $1] = more[what " " $1] " " (value - none[what])
+    }
+    {
+        seen[$1] = 1
+        note("run", $2); note("run CPU", $3); note("look", $4); note("look CPU", $5)
+        note("tests", $6 - $4); note("tests CPU", $7 - $5)
+    }
+    function line(name, what, unit, by,   level) {
+        print name
+        for (level in seen)
+            printf "  %-9s %5d ms (%+.1f %s), %5d ms of CPU (%+.1f %s)\n", level, \
+                median(all[what " " level]), median(more[what " " level]) * by[what], unit, \
+                median(all[what " CPU " level]), median(more[what " CPU " level]) * by[what " CPU"], unit
+    }
     END {
-        printf "medians; a run of %d tasks, and a look at tests of 1,000 processes\n", tasks
-        for (level in seen) {
-            printf "%-9s run %5d ms (%+.1f ms a task), %5d ms of CPU (%+.1f)   tests %5d ms (%+.1f %%), %5d ms of CPU (%+.1f %%)\n", \
-                level, median("2 " level), more(2, level) / tasks, median("3 " level), more(3, level) / tasks, \
-                median("4 " level), 100 * more(4, level) / median("4 none"), \
-                median("5 " level), 100 * more(5, level) / median("5 none")
-        }
+        by["run"] = by["run CPU"] = 1 / tasks; by["look"] = by["look CPU"] = 1
+        by["tests"] = 100 / median(all["tests none"]); by["tests CPU"] = 100 / median(all["tests CPU none"])
+        line("a run of " tasks " tasks", "run", "ms a task", by)
+        line("a look at tests that do nothing", "look", "ms", by)
+        line("1,000 processes in tests", "tests", "%", by)
     }' "$folder/times"

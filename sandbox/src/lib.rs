@@ -17,10 +17,10 @@ mod macos;
 
 #[cfg(target_os = "linux")]
 pub use linux::{
-    Exceeded, Group, delegated, enter, find, given_name, hold_ports, is_keeper, lay_before, line,
+    Exceeded, Group, delegated, enter, find, given_name, is_keeper, lay_before, line, start,
 };
 #[cfg(target_os = "macos")]
-pub use macos::{Exceeded, Group, delegated, enter, find, given_name, hold_ports, is_keeper, line};
+pub use macos::{Exceeded, Group, delegated, enter, find, given_name, is_keeper, line, start};
 
 pub use confinement::{Confinement, Layers, Limits, Network, SOCKET};
 pub use level::{Found, Level, Refused, Wanted};

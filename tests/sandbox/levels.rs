@@ -275,4 +275,4 @@ fn what_holds_a_program_mounts_nothing_outside_of_bubblewrap() {
     assert_eq!(mounts(), before);
 }
 
-const ENTRY_BY_HAND: &str = r#"{"level":"bwrap","confinement":{"view":{"rules":{}},"working_folder":"/","own_folder":"/nonexistent","layers":"gone","network":"on","limits":{"memory":null,"processes":null,"file_size":null}},"lays":true}"#;
+const ENTRY_BY_HAND: &str = r#"{"level":"bwrap","confinement":{"view":{"rules":{}},"working_folder":"/","own_folder":"/nonexistent","layers":"gone","network":"on","limits":{"memory":null,"processes":null,"file_size":null}},"has_ports_held":false,"lays":true}"#;

@@ -3,7 +3,7 @@
 //! Output goes straight into files, never through this process, so that a program outlives tm unharmed.
 
 use super::beginning::Beginning;
-use super::{Needs, ProcessIdentity, starter};
+use super::{Needs, ProcessIdentity};
 use crate::{Error, OrFailedTo as _};
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
@@ -16,6 +16,7 @@ use std::sync::Arc;
 use tm_sandbox::Sandbox;
 use tm_scheduler::Complexity;
 use tokio::process::{Child, Command};
+use tokio::runtime::Handle;
 
 /// What a program reads.
 #[derive(Clone, Debug, Default, Eq, PartialEq, Deserialize, Serialize)]
@@ -95,10 +96,17 @@ impl TreeCommand {
         };
         let (beginning, told) = told.unzip();
         tm_untrusted::open_up_if_closed(&self.working_folder);
-        let command = self.prepare(told.as_ref())?;
+        let mut command = self.prepare(told.as_ref())?;
         let spawned = match &self.sandbox {
-            Some(sandbox) => starter::spawn(command, sandbox),
-            None => { command }.spawn(),
+            Some(sandbox) => {
+                let runtime = Handle::current();
+                let spawn = move || {
+                    let _within = runtime.enter();
+                    command.spawn()
+                };
+                tm_sandbox::start(sandbox, spawn).flatten()
+            }
+            None => command.spawn(),
         };
         let child = spawned.map_err(|source| self.not_started(source))?;
         let pid = child

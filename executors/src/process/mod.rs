@@ -18,7 +18,6 @@ mod program;
 mod registry;
 mod signal;
 mod stamp;
-mod starter;
 mod subreaper;
 mod table;
 mod tree;

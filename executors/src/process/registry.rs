@@ -315,15 +315,24 @@ fn with_scene<Answer>(table: &ProcessTable, decide: impl FnOnce(&Scene<'_>) -> A
     decide(&Scene::new(own, table, &trees, first_start, reading))
 }
 
+/// This process, which leaves neither its group nor its session.
 fn own() -> Own {
-    let number = |pid: rustix::process::Pid| pid.as_raw_nonzero().get().unsigned_abs();
-    let group = number(rustix::process::getpgrp());
-    Own {
-        pid: std::process::id(),
-        group,
-        // Nobody refuses a process its own.
-        session: rustix::process::getsid(None).map_or(group, number),
-    }
+    static OWN: OnceLock<Own> = OnceLock::new();
+    *OWN.get_or_init(|| {
+        let pid = std::process::id();
+        system::process(pid).map_or(
+            Own {
+                pid,
+                group: pid,
+                session: pid,
+            },
+            |process| Own {
+                pid,
+                group: process.group,
+                session: process.session,
+            },
+        )
+    })
 }
 
 #[cfg(test)]

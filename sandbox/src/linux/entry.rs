@@ -27,33 +27,19 @@ pub(super) const BEFORE_PROGRAM: &str = "--";
 /// What the process is told on its command line.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Entry {
-    level: Level,
-    confinement: Confinement,
+    pub(super) level: Level,
+    pub(super) confinement: Confinement,
     /// The number of an open file that is told when the program begins.
-    told: Option<RawFd>,
+    pub(super) told: Option<RawFd>,
+    /// Whether its ports are held by whoever starts it.
+    pub(super) has_ports_held: bool,
     /// Whether it lays most of the view itself.
-    lays: bool,
+    pub(super) lays: bool,
     /// The number by which its processes are known.
-    stamp: Option<u64>,
+    pub(super) stamp: Option<u64>,
 }
 
 impl Entry {
-    pub(super) const fn new(
-        level: Level,
-        confinement: Confinement,
-        told: Option<RawFd>,
-        lays: bool,
-        stamp: Option<u64>,
-    ) -> Self {
-        Self {
-            level,
-            confinement,
-            told,
-            lays,
-            stamp,
-        }
-    }
-
     pub(super) fn to_argument(&self) -> io::Result<OsString> {
         Ok(serde_json::to_string(self)?.into())
     }
@@ -75,7 +61,7 @@ impl Entry {
     /// Puts this process where it belongs, for good.
     fn hold(&self) -> io::Result<()> {
         layers::give_up_capabilities()?;
-        landlock::restrict(self.level, &self.confinement)?;
+        landlock::restrict(self.level, &self.confinement, self.has_ports_held)?;
         limits::set(self.confinement.limits)?;
         if let Some(stamp) = self.stamp {
             limits::stamp(stamp)?;

@@ -1,14 +1,14 @@
 //! Rules of Landlock. In namespaces of its own a program needs them for sockets without a path alone, which belong to
 //! no file system; elsewhere they are what holds it.
 
+use super::ports;
 use crate::view::{Access, View};
 use crate::{Confinement, Level, Network};
 use landlock::{
-    ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, NetPort,
-    PathBeneath, PathFd, Ruleset, RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _, Scope,
+    ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, PathBeneath,
+    PathFd, Ruleset, RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _, Scope,
 };
 use std::io;
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 
 /// The newest set of rules that this knows.
@@ -16,9 +16,6 @@ const KNOWN: ABI = ABI::V7;
 /// The oldest set that holds what a view and a network say: with an older one files could be cut off, and every port be
 /// reached.
 const NEEDED: ABI = ABI::V4;
-/// Ports that the system gives out to whoever asks for any; servers of tests have these. Of them it gives the odd ones to
-/// servers, and each rule costs every start a microsecond.
-const ANY_PORTS: std::ops::RangeInclusive<u16> = 32_769..=60_999;
 /// What a job may do with files of its own alone. No file that a program makes has anything of it, and the kernel refuses
 /// a hard link, or a new place, by which a file would gain a right: so nothing that lies elsewhere gets a name in a
 /// checkout, which whoever works there next could write through, and programs copy it. Before Linux 6.10 there is no
@@ -34,8 +31,12 @@ const DEVICES: [&str; 5] = [
     "/dev/zero",
 ];
 
-/// Restricts this process for good.
-pub(super) fn restrict(level: Level, confinement: &Confinement) -> io::Result<()> {
+/// Restricts this process for good; ports may be held by whoever started it.
+pub(super) fn restrict(
+    level: Level,
+    confinement: &Confinement,
+    has_ports_held: bool,
+) -> io::Result<()> {
     let scopes = Scope::from_all(KNOWN);
     let ruleset = Ruleset::default().scope(scopes).map_err(refused)?;
     if level == Level::Bwrap {
@@ -50,11 +51,8 @@ pub(super) fn restrict(level: Level, confinement: &Confinement) -> io::Result<()
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_all(NEEDED))
         .map_err(too_old)?;
-    let network = match &confinement.network {
-        Network::Off if are_ports_held() => &Network::On,
-        network => network,
-    };
-    if *network != Network::On {
+    let holds_ports = confinement.network != Network::On && !(has_ports_held && ports::are_held());
+    if holds_ports {
         ruleset = ruleset
             .handle_access(AccessNet::from_all(NEEDED))
             .map_err(too_old)?;
@@ -75,33 +73,11 @@ pub(super) fn restrict(level: Level, confinement: &Confinement) -> io::Result<()
         let rights = AccessFs::from_read(KNOWN) | AccessFs::WriteFile | AccessFs::IoctlDev;
         created = allow(created, Path::new(device), rights)?;
     }
-    created = ports(created, network)?;
+    if holds_ports {
+        created = ports::add(created, &confinement.network).map_err(refused)?;
+    }
     let _status = created.restrict_self().map_err(refused)?;
     Ok(())
-}
-
-/// Has this thread, and every program that it starts from now on, reach no servers but those of programs and tests. To make
-/// so many rules takes longer than a short test, and programs have them of who starts them.
-///
-/// # Errors
-/// The kernel has no such rules, or none of them are left.
-pub fn hold_ports() -> io::Result<()> {
-    let created = Ruleset::default()
-        .set_compatibility(CompatLevel::HardRequirement)
-        .handle_access(AccessNet::from_all(NEEDED))
-        .and_then(Ruleset::create)
-        .map_err(too_old)?;
-    let _status = ports(created, &Network::Off)?
-        .restrict_self()
-        .map_err(refused)?;
-    Ok(())
-}
-
-/// Tells whether whoever started this process holds its ports: one that no rule gives is refused to servers and clients.
-fn are_ports_held() -> bool {
-    let refused = |error: io::Error| error.kind() == io::ErrorKind::PermissionDenied;
-    let port = (Ipv4Addr::LOCALHOST, *ANY_PORTS.start() + 1);
-    TcpListener::bind(port).is_err_and(refused) && TcpStream::connect(port).is_err_and(refused)
 }
 
 /// Says what a kernel lacks that does not have all that is needed.
@@ -149,32 +125,6 @@ fn allow(
         .map_err(refused)
 }
 
-/// Network: what the program serves itself has a port that the system chose, and those may be reached.
-fn ports(mut created: RulesetCreated, network: &Network) -> io::Result<RulesetCreated> {
-    let reached: &[u16] = match network {
-        Network::On => return Ok(created),
-        Network::Off => &[],
-        Network::Proxy { port, servers, .. } => &[std::slice::from_ref(port), servers].concat(),
-    };
-    created = created
-        .add_rule(NetPort::new(0, AccessNet::BindTcp))
-        .map_err(refused)?;
-    for port in ANY_PORTS.step_by(2) {
-        created = created
-            .add_rule(NetPort::new(
-                port,
-                AccessNet::BindTcp | AccessNet::ConnectTcp,
-            ))
-            .map_err(refused)?;
-    }
-    for port in reached {
-        created = created
-            .add_rule(NetPort::new(*port, AccessNet::ConnectTcp))
-            .map_err(refused)?;
-    }
-    Ok(created)
-}
-
 /// Returns what is to be granted: a right holds for everything below a folder and nothing takes it away again, so a folder
 /// with something below that has less is granted piece by piece.
 fn granted(view: &View) -> Vec<(PathBuf, Access)> {
@@ -219,28 +169,6 @@ fn grant(view: &View, path: &Path, granted: &mut Vec<(PathBuf, Access)>) {
 mod tests {
     use super::*;
     use std::fs;
-
-    #[test]
-    fn a_thread_whose_ports_are_held_reaches_its_own_servers_alone() {
-        let service = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let of_service = service.local_addr().expect("bound");
-        let closed = (20_000..30_000).find_map(|port| TcpListener::bind(("127.0.0.1", port)).ok());
-        let closed = closed.expect("a port").local_addr().expect("bound");
-        let held = std::thread::spawn(move || {
-            if hold_ports().is_err() {
-                // This kernel has no such rules.
-                return;
-            }
-            assert!(are_ports_held());
-            let own = TcpListener::bind("127.0.0.1:0").expect("a port");
-            TcpStream::connect(own.local_addr().expect("bound")).expect("its own server");
-            TcpStream::connect(of_service).expect("a port that the system gave out");
-            let refused = TcpStream::connect(closed).expect_err("nobody's port");
-            assert_eq!(refused.kind(), io::ErrorKind::PermissionDenied);
-        });
-        held.join().expect("held");
-        assert!(!are_ports_held(), "it is that thread's alone");
-    }
 
     #[test]
     fn a_folder_with_something_hidden_below_is_granted_piece_by_piece() {

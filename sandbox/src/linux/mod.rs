@@ -9,6 +9,7 @@ mod landlock;
 mod layers;
 mod limits;
 mod orders;
+mod ports;
 mod probe;
 mod sockets;
 mod variables;
@@ -17,7 +18,7 @@ mod view;
 pub use bwrap::is_keeper;
 pub use entry::enter;
 pub use group::{Exceeded, Group, delegated};
-pub use landlock::hold_ports;
+pub use ports::start;
 pub use probe::find;
 pub use variables::given_name;
 
@@ -80,7 +81,15 @@ pub fn line(
     line.extend(held);
     line.push(sandbox.tm_program.clone().into());
     line.push(ENTRY.into());
-    line.push(Entry::new(sandbox.level, confinement, told, lays, sandbox.stamp).to_argument()?);
+    let entry = Entry {
+        level: sandbox.level,
+        confinement,
+        told,
+        has_ports_held: ports::are_held_for(sandbox),
+        lays,
+        stamp: sandbox.stamp,
+    };
+    line.push(entry.to_argument()?);
     line.extend(sockets.into_iter().map(PathBuf::into_os_string));
     line.push(BEFORE_PROGRAM.into());
     line.extend(command);

@@ -1,6 +1,6 @@
 //! Which levels work here, found by starting a program that does nothing with the very arguments that are meant.
 
-use super::{bwrap, lay_before};
+use super::{bwrap, lay_before, ports};
 use crate::{Confinement, Found, Level, Refused, Sandbox, Wanted};
 use std::ffi::OsString;
 use std::path::Path;
@@ -61,14 +61,15 @@ fn try_one(sandbox: &Sandbox) -> Result<(), String> {
     }
     let command = vec![OsString::from("true")];
     let line = super::line(sandbox, command, None).map_err(|error| error.to_string())?;
-    let mut child = std::process::Command::new(&line[0])
+    let mut command = std::process::Command::new(&line[0]);
+    command
         .args(&line[1..])
         .current_dir("/")
         .stdin(Stdio::null())
         .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(|error| error.to_string())?;
+        .stderr(Stdio::piped());
+    let started = ports::start(sandbox, move || command.spawn());
+    let mut child = started.flatten().map_err(|error| error.to_string())?;
     let begun = Instant::now();
     loop {
         match child.try_wait() {

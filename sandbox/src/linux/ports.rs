@@ -1,0 +1,152 @@
+//! Which servers a program reaches at the level of Landlock: rules for ports, which are some thousands, and a thread that has
+//! them already. What it starts has them of it; to make them anew for each program would take longer than a short test.
+
+use crate::{Level, Network, Sandbox};
+use landlock::{
+    ABI, Access as _, AccessNet, CompatLevel, Compatible as _, NetPort, Ruleset, RulesetAttr as _,
+    RulesetCreated, RulesetCreatedAttr as _, RulesetError,
+};
+use std::io;
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::slice::from_ref;
+use std::sync::OnceLock;
+use std::sync::mpsc::{Sender, channel};
+use std::thread::Builder;
+
+/// The first set of rules that knows ports.
+const NEEDED: ABI = ABI::V4;
+/// Ports that the system gives out to whoever asks for any; servers of tests have these. Of them it gives the odd ones to
+/// servers, and each rule costs every start a fraction of a microsecond.
+const ANY_PORTS: std::ops::RangeInclusive<u16> = 32_769..=60_999;
+
+/// The thread does nothing but to start programs.
+const STACK: usize = 256 * 1024;
+
+type Work = Box<dyn FnOnce() + Send>;
+
+/// Does what starts a program that is to be held, where such programs are started: in a thread whose ports are held, or here.
+///
+/// # Errors
+/// That thread is gone.
+pub fn start<Started: Send + 'static>(
+    sandbox: &Sandbox,
+    work: impl FnOnce() -> Started + Send + 'static,
+) -> io::Result<Started> {
+    let Some(starter) = starter_for(sandbox) else {
+        return Ok(work());
+    };
+    let (answer, answered) = channel();
+    let work = move || {
+        // Whoever asked waits for it.
+        let _told = answer.send(work());
+    };
+    let is_gone = || io::Error::other("the thread that starts programs is gone");
+    starter.send(Box::new(work)).map_err(|_| is_gone())?;
+    answered.recv().map_err(|_| is_gone())
+}
+
+/// Tells whether a program has its ports held by whoever starts it ([`start`]).
+pub(super) fn are_held_for(sandbox: &Sandbox) -> bool {
+    starter_for(sandbox).is_some()
+}
+
+/// Tells whether whoever started this process holds its ports: one that no rule gives is refused to servers and clients.
+pub(super) fn are_held() -> bool {
+    let refused = |error: io::Error| error.kind() == io::ErrorKind::PermissionDenied;
+    let port = (Ipv4Addr::LOCALHOST, *ANY_PORTS.start() + 1);
+    TcpListener::bind(port).is_err_and(refused) && TcpStream::connect(port).is_err_and(refused)
+}
+
+/// Adds what a program may reach: what it serves itself has a port that the system chose, and those may be reached.
+pub(super) fn add(
+    created: RulesetCreated,
+    network: &Network,
+) -> Result<RulesetCreated, RulesetError> {
+    let mut created = created.add_rule(NetPort::new(0, AccessNet::BindTcp))?;
+    for port in ANY_PORTS.step_by(2) {
+        let both = AccessNet::BindTcp | AccessNet::ConnectTcp;
+        created = created.add_rule(NetPort::new(port, both))?;
+    }
+    for port in named(network) {
+        created = created.add_rule(NetPort::new(*port, AccessNet::ConnectTcp))?;
+    }
+    Ok(created)
+}
+
+/// The ports that a network names.
+fn named(network: &Network) -> impl Iterator<Item = &u16> {
+    let (port, servers) = match network {
+        Network::On | Network::Off => (&[][..], &[][..]),
+        Network::Proxy { port, servers, .. } => (from_ref(port), servers.as_slice()),
+    };
+    port.iter().chain(servers)
+}
+
+/// The thread that starts such a program; without one it holds its ports itself.
+fn starter_for(sandbox: &Sandbox) -> Option<&'static Sender<Work>> {
+    static STARTER: OnceLock<Option<Sender<Work>>> = OnceLock::new();
+    let is_given = |port: &u16| ANY_PORTS.contains(port) && port % 2 == ANY_PORTS.start() % 2;
+    let network = &sandbox.confinement.network;
+    let is_enough = *network != Network::On && named(network).all(is_given);
+    if sandbox.level != Level::Landlock || !is_enough {
+        return None;
+    }
+    STARTER.get_or_init(|| starter().ok()).as_ref()
+}
+
+fn starter() -> io::Result<Sender<Work>> {
+    let (sender, works) = channel::<Work>();
+    let (told, is_held) = channel();
+    let thread = Builder::new().name("tm-starter".to_owned());
+    let _thread = thread.stack_size(STACK).spawn(move || {
+        let held = hold();
+        let goes_on = held.is_ok();
+        // Whoever began it waits for that.
+        let _told = told.send(held);
+        if goes_on {
+            for work in works {
+                work();
+            }
+        }
+    })?;
+    is_held.recv().map_err(io::Error::other)??;
+    Ok(sender)
+}
+
+/// Has this thread, and every program that it starts from now on, reach no servers but those of programs and tests.
+fn hold() -> io::Result<()> {
+    let created = Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(AccessNet::from_all(NEEDED))
+        .and_then(Ruleset::create)
+        .and_then(|created| add(created, &Network::Off));
+    let restricted = created.and_then(RulesetCreated::restrict_self);
+    restricted.map(drop).map_err(io::Error::other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_whose_ports_are_held_reaches_its_own_servers_alone() {
+        let service = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let of_service = service.local_addr().expect("bound");
+        let closed = (20_000..30_000).find_map(|port| TcpListener::bind(("127.0.0.1", port)).ok());
+        let closed = closed.expect("a port").local_addr().expect("bound");
+        let held = std::thread::spawn(move || {
+            if hold().is_err() {
+                // This kernel has no such rules.
+                return;
+            }
+            assert!(are_held());
+            let own = TcpListener::bind("127.0.0.1:0").expect("a port");
+            TcpStream::connect(own.local_addr().expect("bound")).expect("its own server");
+            TcpStream::connect(of_service).expect("a port that the system gave out");
+            let refused = TcpStream::connect(closed).expect_err("nobody's port");
+            assert_eq!(refused.kind(), io::ErrorKind::PermissionDenied);
+        });
+        held.join().expect("held");
+        assert!(!are_held(), "it is that thread's alone");
+    }
+}
