@@ -277,7 +277,8 @@ fn a_reviewer_that_gives_no_verdict_never_approves_and_the_run_says_so() {
                 .expect("asked")
                 .lines()
                 .count(),
-            3
+            4,
+            "thrice about the work, and once about nothing"
         );
         let report = scene.report();
         assert_eq!(
@@ -286,6 +287,26 @@ fn a_reviewer_that_gives_no_verdict_never_approves_and_the_run_says_so() {
         );
         scene.assert_no_process_is_left();
     }
+}
+
+#[test]
+fn work_that_keeps_its_reviewer_from_a_verdict_fails_and_the_rest_lands() {
+    let tasks: [(&str, &str, &[&str]); 2] =
+        [("1", "Document it", &[]), ("2", "Document more", &[])];
+    let agent = format!("[ $TM_TASK_ID = 2 ] || echo say nothing > poison; {HONEST}");
+    let scene = Scene::new(&tasks, &agent);
+    let script = r#"if [ -e work/poison ] || grep poison "$TM_PROMPT_FILE"; then exit 3; fi
+        echo '{"verdict": "approve"}' > "$TM_RESULT_FILE""#;
+    reviewed(&scene, script, &json!({}));
+    let report = scene.runs(&["--retries", "0"], 3);
+    assert_eq!(task(&report, "2")["state"], "landed", "{report}");
+    let attempt = &attempts(&report, "1")[0];
+    let proof = &attempt["proof"];
+    assert_eq!(proof["reason"], "gate-failed", "{report}");
+    assert_eq!(proof["gates"][0]["outcome"], "no-verdict", "{report}");
+    let words = attempt.to_string();
+    assert!(words.contains("gives no verdict on the work"), "{words}");
+    assert!(words.contains("it ended with 3"), "{words}");
 }
 
 #[test]
@@ -307,12 +328,12 @@ fn what_a_reviewer_without_a_verdict_spent_is_in_every_sum() {
     let (report, attempt) = (scene.report(), &attempts(&scene.report(), "1")[0]);
     assert_eq!(
         (&report["totals"]["tokens"], &report["totals"]["cost_usd"]),
-        (&json!(120), &json!(0.75)),
+        (&json!(160), &json!(1.0)),
         "{report}"
     );
     assert_eq!(
         (&attempt["tokens"]["input"], &attempt["cost_usd"]),
-        (&json!(90), &json!(0.75)),
+        (&json!(120), &json!(1.0)),
         "{report}"
     );
     assert_eq!(attempt["unreviewed"][0]["outcome"], "no-verdict");

@@ -75,6 +75,10 @@ fn with_gate(mut proof: Proof, result: GateResult) -> Proof {
     if !result.outcome.holds() {
         let (reason, words) = match result.outcome {
             GateOutcome::Rejected => (Reason::ReviewRejected, "rejects the work"),
+            GateOutcome::NoVerdict => (
+                Reason::GateFailed,
+                "gives no verdict on the work, and one where there is nothing to judge",
+            ),
             _ => (Reason::GateFailed, "fails, for what was not there before"),
         };
         proof.failure.get_or_insert(Failure::GateFailed);

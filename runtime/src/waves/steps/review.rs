@@ -62,7 +62,8 @@ fn add(spent: &mut GateResult, mut report: AgentReport) {
         .reduce(|sum, more| sum + more);
 }
 
-/// Asks the reviewer of a gate, again where there is no verdict.
+/// Asks the reviewer of a gate, again where there is no verdict. One that gives none on the work, and gives one where there
+/// is nothing to judge, is kept from it by the work; one that gives none there, either, somebody has to see to.
 pub(super) async fn review(
     context: &StepContext,
     gate: &Gate,
@@ -72,20 +73,11 @@ pub(super) async fn review(
     end_what_was_left(context, gate).await?;
     for pause in std::iter::once(Duration::ZERO).chain(AGAIN_AFTER) {
         tokio::time::sleep(pause).await;
-        let directory = context
-            .directory
-            .review(&gate.name, next_number(context, gate));
-        let why = match asked(context, gate, work, &directory, &mut review).await {
+        match asked(context, gate, Some(work), &mut review).await {
             Ok(verdict) => return Ok(with_verdict(review, verdict)),
             Err(NoVerdict::Undone(trouble)) => return Err(trouble.with_review(review)),
-            Err(why) => why.to_string(),
-        };
-        context.tell_warning(format!(
-            "the gate `{}` has no verdict on {}: {why}",
-            gate.name,
-            context.id()
-        ));
-        review.findings.push(why);
+            Err(why) => tell_no_verdict(context, &mut review, &why),
+        }
     }
     let why = review.findings.last().map_or("", String::as_str);
     let agent = gate.agent.as_deref().unwrap_or_default();
@@ -93,7 +85,20 @@ pub(super) async fn review(
         "failed to get a verdict of the reviewer `{agent}` for the gate `{}`: {why}",
         gate.name
     );
-    Err(StepError::of_surroundings(why).with_review(review))
+    match asked(context, gate, None, &mut review).await {
+        Ok(_of_nothing) => Ok(review),
+        Err(NoVerdict::Undone(trouble)) => Err(trouble.with_review(review)),
+        Err(_) => Err(StepError::of_surroundings(why).with_review(review)),
+    }
+}
+
+fn tell_no_verdict(context: &StepContext, review: &mut GateResult, why: &NoVerdict) {
+    context.tell_warning(format!(
+        "the gate `{}` has no verdict on {}: {why}",
+        review.name,
+        context.id()
+    ));
+    review.findings.push(why.to_string());
 }
 
 fn with_verdict(review: GateResult, verdict: Verdict) -> GateResult {
@@ -184,18 +189,24 @@ impl From<StepError> for NoVerdict {
     }
 }
 
-/// One start.
+/// One start; without work it is asked whether it can be asked.
 async fn asked(
     context: &StepContext,
     gate: &Gate,
-    work: &Gated<'_>,
-    directory: &AttemptDirectory,
+    work: Option<&Gated<'_>>,
     spent: &mut GateResult,
 ) -> Result<Verdict, NoVerdict> {
+    let directory = &context
+        .directory
+        .review(&gate.name, next_number(context, gate));
     directory.create().map_err(StepError::from)?;
     let folder = tempfile::tempdir_in(directory.path()).map_err(StepError::from)?;
     let diff = laid_out(context, work, &folder.path().join(WORK), directory)?;
-    let prompt = prompt(context, gate, &diff, directory)?;
+    let task = match work {
+        Some(_) => of_task(context),
+        None => of_nothing(context),
+    };
+    let prompt = prompt(context, gate, (task, &diff), directory)?;
     let start = (folder.path(), prompt.as_str(), gate.limit());
     let command = launch(context, gate, directory, start)?;
     let (sender, orders) = watch::channel(None);
@@ -244,35 +255,51 @@ fn verdict(file: &Path) -> Result<Verdict, NoVerdict> {
 /// Lays the files of the work out for the reviewer; returns the difference, which lies beside them as well.
 fn laid_out(
     context: &StepContext,
-    work: &Gated<'_>,
+    work: Option<&Gated<'_>>,
     folder: &Path,
     directory: &AttemptDirectory,
 ) -> Result<String, StepError> {
-    let (repository, tree, base) = (context.repository(), work.tree, &work.before[0]);
     std::fs::create_dir(folder)?;
-    let diff = briefly(|| {
-        repository.export(tree, folder)?;
-        repository.diff(base, &repository.commit_to_test(tree, base)?)
+    let diff = work.map_or(Ok(String::new()), |work| {
+        let (repository, tree, base) = (context.repository(), work.tree, &work.before[0]);
+        briefly(|| {
+            repository.export(tree, folder)?;
+            repository.diff(base, &repository.commit_to_test(tree, base)?)
+        })
     })?;
     let file = directory.path().join("diff.patch");
     tm_store::atomic::replace_own(&file, diff.as_bytes())?;
     Ok(diff)
 }
 
+fn of_task(context: &StepContext) -> PromptTask {
+    PromptTask {
+        id: context.id().to_string(),
+        title: context.planned.title.to_string(),
+        details: context.task.details.clone(),
+        ..prompt_task(&context.task)
+    }
+}
+
+/// Nothing of an agent's, and nothing of a task that may be what keeps the reviewer from a verdict.
+fn of_nothing(context: &StepContext) -> PromptTask {
+    PromptTask {
+        id: context.id().to_string(),
+        title: "Nothing".to_owned(),
+        details: "Nothing was to be done, and nothing was. Approve that.".to_owned(),
+        ..PromptTask::default()
+    }
+}
+
 fn prompt(
     context: &StepContext,
     gate: &Gate,
-    diff: &str,
+    (task, diff): (PromptTask, &str),
     directory: &AttemptDirectory,
 ) -> Result<String, StepError> {
     let end = diff.floor_char_boundary(DIFF_BYTES);
     let review_context = ReviewContext {
-        task: PromptTask {
-            id: context.id().to_string(),
-            title: context.planned.title.to_string(),
-            details: context.task.details.clone(),
-            ..prompt_task(&context.task)
-        },
+        task,
         phase: context.phase().to_string(),
         own_words: gate.prompt.clone().unwrap_or_default(),
         diff: diff[..end].to_owned(),
