@@ -17,10 +17,13 @@ mod macos;
 
 #[cfg(target_os = "linux")]
 pub use linux::{
-    Exceeded, Group, delegated, enter, find, given_name, is_keeper, lay_before, line, start,
+    Exceeded, Group, delegated, enter, find, given_name, is_keeper, lay_before, line,
+    ports_of_servers, start,
 };
 #[cfg(target_os = "macos")]
-pub use macos::{Exceeded, Group, delegated, enter, find, given_name, is_keeper, line, start};
+pub use macos::{
+    Exceeded, Group, delegated, enter, find, given_name, is_keeper, line, ports_of_servers, start,
+};
 
 pub use confinement::{Confinement, Layers, Limits, Network, SOCKET};
 pub use level::{Found, Level, Refused, Wanted};

@@ -5,6 +5,7 @@ use crate::{Confinement, Found, Level, Limits, Network, Refused, Sandbox, Wanted
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::io;
+use std::ops::RangeInclusive;
 use std::os::fd::RawFd;
 use std::path::Path;
 
@@ -44,6 +45,11 @@ pub fn given_name(name: &OsStr) -> OsString {
 /// Always.
 pub fn enter(_arguments: &[OsString]) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Returns the ports that the system gives out (`net.inet.ip.portrange`).
+pub const fn ports_of_servers() -> RangeInclusive<u16> {
+    49_152..=65_535
 }
 
 /// Does what starts a program that is to be held; a profile has a rule for ports.

@@ -104,10 +104,14 @@ impl Holding {
 
     /// Says whom agents reach besides those that they are to reach. Rules of Landlock have ports and no addresses, and servers
     /// that agents start themselves have to be reached.
-    pub fn leak(&self) -> Option<&'static str> {
+    pub fn leak(&self) -> Option<String> {
         let leaks =
             self.level == Some(Level::Landlock) && self.network(JobKind::Agent) != Network::On;
-        leaks.then_some("agents reach every host at odd ports above 32768")
+        leaks.then(|| {
+            let ports = tm_sandbox::ports_of_servers();
+            let (first, last) = (ports.start(), ports.end());
+            format!("agents reach every host at each second port from {first} to {last}")
+        })
     }
 
     /// Whether a program that needs nothing is held as ever; blocks for some milliseconds.
@@ -356,7 +360,11 @@ mod tests {
         assert_eq!(said(Level::Bwrap, Network::Off), "bwrap");
         assert_eq!(
             said(Level::Landlock, Network::Off),
-            "landlock; agents reach every host at odd ports above 32768"
+            format!(
+                "landlock; agents reach every host at each second port from {} to {}",
+                tm_sandbox::ports_of_servers().start(),
+                tm_sandbox::ports_of_servers().end()
+            )
         );
     }
 }

@@ -8,6 +8,7 @@ use landlock::{
 };
 use std::io;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::ops::RangeInclusive;
 use std::slice::from_ref;
 use std::sync::OnceLock;
 use std::sync::mpsc::{Sender, channel};
@@ -15,9 +16,10 @@ use std::thread::Builder;
 
 /// The first set of rules that knows ports.
 const NEEDED: ABI = ABI::V4;
-/// Ports that the system gives out to whoever asks for any; servers of tests have these. Of them it gives the odd ones to
-/// servers, and each rule costs every start a fraction of a microsecond.
-const ANY_PORTS: std::ops::RangeInclusive<u16> = 32_769..=60_999;
+/// Where the system says which ports it gives out to whoever asks for any (`ip-sysctl`); servers of tests have these.
+const GIVEN_OUT: &str = "/proc/sys/net/ipv4/ip_local_port_range";
+/// What it gives out where nobody has said otherwise.
+const USUALLY_GIVEN_OUT: RangeInclusive<u16> = 32_768..=60_999;
 
 /// The thread does nothing but to start programs.
 const STACK: usize = 256 * 1024;
@@ -53,7 +55,7 @@ pub(super) fn are_held_for(sandbox: &Sandbox) -> bool {
 /// Tells whether whoever started this process holds its ports: one that no rule gives is refused to servers and clients.
 pub(super) fn are_held() -> bool {
     let refused = |error: io::Error| error.kind() == io::ErrorKind::PermissionDenied;
-    let port = (Ipv4Addr::LOCALHOST, *ANY_PORTS.start() + 1);
+    let port = (Ipv4Addr::LOCALHOST, *given_out().start());
     TcpListener::bind(port).is_err_and(refused) && TcpStream::connect(port).is_err_and(refused)
 }
 
@@ -63,7 +65,7 @@ pub(super) fn add(
     network: &Network,
 ) -> Result<RulesetCreated, RulesetError> {
     let mut created = created.add_rule(NetPort::new(0, AccessNet::BindTcp))?;
-    for port in ANY_PORTS.step_by(2) {
+    for port in of_servers().step_by(2) {
         let both = AccessNet::BindTcp | AccessNet::ConnectTcp;
         created = created.add_rule(NetPort::new(port, both))?;
     }
@@ -71,6 +73,22 @@ pub(super) fn add(
         created = created.add_rule(NetPort::new(*port, AccessNet::ConnectTcp))?;
     }
     Ok(created)
+}
+
+fn given_out() -> RangeInclusive<u16> {
+    let range = std::fs::read_to_string(GIVEN_OUT).unwrap_or_default();
+    let mut numbers = range.split_ascii_whitespace().map(str::parse);
+    match (numbers.next(), numbers.next()) {
+        (Some(Ok(first)), Some(Ok(last))) if first < last => first..=last,
+        _ => USUALLY_GIVEN_OUT,
+    }
+}
+
+/// Returns the ports, each second of them, that the system gives to servers: those that are odd where its first is even (Linux,
+/// `inet_csk_find_open_port`). Each rule costs every start a fraction of a microsecond.
+pub fn of_servers() -> RangeInclusive<u16> {
+    let given = given_out();
+    given.start() + 1..=*given.end()
 }
 
 /// The ports that a network names.
@@ -85,10 +103,13 @@ fn named(network: &Network) -> impl Iterator<Item = &u16> {
 /// The thread that starts such a program; without one it holds its ports itself.
 fn starter_for(sandbox: &Sandbox) -> Option<&'static Sender<Work>> {
     static STARTER: OnceLock<Option<Sender<Work>>> = OnceLock::new();
-    let is_given = |port: &u16| ANY_PORTS.contains(port) && port % 2 == ANY_PORTS.start() % 2;
     let network = &sandbox.confinement.network;
-    let is_enough = *network != Network::On && named(network).all(is_given);
-    if sandbox.level != Level::Landlock || !is_enough {
+    if sandbox.level != Level::Landlock || *network == Network::On {
+        return None;
+    }
+    let of_servers = of_servers();
+    let is_given = |port: &u16| of_servers.clone().step_by(2).any(|given| given == *port);
+    if !named(network).all(is_given) {
         return None;
     }
     STARTER.get_or_init(|| starter().ok()).as_ref()
@@ -148,5 +169,14 @@ mod tests {
         });
         held.join().expect("held");
         assert!(!are_held(), "it is that thread's alone");
+    }
+
+    #[test]
+    fn what_the_system_gives_to_servers_is_granted() {
+        for _ in 0..20 {
+            let server = TcpListener::bind("127.0.0.1:0").expect("a port");
+            let port = server.local_addr().expect("bound").port();
+            assert!(of_servers().step_by(2).any(|given| given == port), "{port}");
+        }
     }
 }
