@@ -4,11 +4,11 @@ use super::ways::{Way, append, run, secret};
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _, chown, symlink};
-use std::os::unix::net::UnixStream;
+use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::path::Path;
 use std::process::Command;
 
-pub(super) const FURTHER: [Way; 49] = [
+pub(super) const FURTHER: [Way; 50] = [
     ("above where it stands", |_| {
         from_above(Path::new("."), "home/.ssh/id")
     }),
@@ -145,6 +145,11 @@ pub(super) const FURTHER: [Way; 49] = [
     }),
     ("a socket where no rule speaks of", |k| {
         UnixStream::connect(&k.service).map(drop)
+    }),
+    ("datagrams by a pair of sockets", |k| {
+        let (mine, _other) = UnixDatagram::pair()?;
+        let service = k.service.with_file_name("datagrams");
+        mine.send_to(b"out", service).map(drop)
     }),
     ("the terminal of whoever started tm", |_| {
         writable(Path::new("/dev/tty")).map(drop)

@@ -224,6 +224,46 @@ fn sockets_that_come_and_go_keep_no_program_from_starting() {
 }
 
 #[test]
+fn a_service_that_is_started_again_is_not_reached() {
+    use std::os::unix::net::UnixListener;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    if !has("bwrap") {
+        return;
+    }
+    let outside = Outside::new(&settings(""), "");
+    let place = outside.place.path();
+    write(&place.join("beside"), "of the service\n");
+    let script = format!(
+        "connect='for (1 .. 5000) {{ exit 1 if IO::Socket::UNIX->new(Peer => \"again\") }}'\n\
+         cd '{}' && perl -MIO::Socket::UNIX -e \"$connect\" && grep -q service beside && held=yes\n\
+         echo 1..1; [ \"$held\" = yes ] && echo ok 1 || echo not ok 1\n",
+        place.display()
+    );
+    write(&outside.scene.root().join("run-tests.sh"), &script);
+    outside
+        .scene
+        .git(&["commit", "--quiet", "--all", "--message", "tests"]);
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|threads| {
+        let name = place.join("again");
+        let mut listening = UnixListener::bind(&name).expect("bound");
+        let is_over = &is_over;
+        threads.spawn(move || {
+            while !is_over.load(Ordering::Relaxed) {
+                std::fs::remove_file(&name).expect("its own");
+                listening = UnixListener::bind(&name).expect("bound");
+            }
+            drop(listening);
+        });
+        let mut doctor = outside.scene.tm(&["doctor", "--tests"]);
+        let output = doctor.env("TM_SANDBOX_LEVEL", "bwrap").output();
+        is_over.store(true, Ordering::Relaxed);
+        let words = String::from_utf8_lossy(&output.expect("tm").stdout).into_owned();
+        assert!(words.contains("1 pass, 0 fail"), "{words}");
+    });
+}
+
+#[test]
 fn what_holds_a_program_takes_no_libraries_from_where_the_program_does() {
     let settings = "test: { env: { LD_LIBRARY_PATH: 'libraries:' } }\n";
     let tests = "echo 1..1; [ \"$LD_LIBRARY_PATH\" = libraries: ] && echo ok - has them\n";

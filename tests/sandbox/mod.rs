@@ -19,7 +19,7 @@ use serde_json::Value;
 use std::io::{BufRead as _, BufReader};
 use std::net::{TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt as _;
-use std::os::unix::net::{SocketAddr, UnixListener};
+use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
@@ -52,6 +52,7 @@ struct Outside {
     _abstract: UnixListener,
     _editor: UnixListener,
     _service: UnixListener,
+    _datagrams: UnixDatagram,
     /// Where the service's socket is.
     place: TempDir,
     terminal: Terminal,
@@ -155,6 +156,7 @@ impl Outside {
         Self {
             _editor: editor,
             _service: service,
+            _datagrams: UnixDatagram::bind(place.path().join("datagrams")).expect("a socket"),
             place,
             terminal: Terminal::new(),
             tcp: port_of_a_service(),

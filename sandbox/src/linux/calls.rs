@@ -22,6 +22,7 @@ macro_rules! calls {
 
 calls! {
     SOCKET 41 198
+    SOCKETPAIR 53 199
     SENDTO 44 206
     SENDMSG 46 211
     SENDMMSG 307 269
@@ -179,6 +180,7 @@ const AF_INET6: u64 = 10;
 /// The part of a socket's type that is no flag, and the one for streams.
 const KIND: u64 = 0xf;
 const STREAM: u64 = 1;
+const SEQUENCED: u64 = 5;
 /// The last protocol of streams whose ports rules hold; MPTCP and SCTP come behind it.
 const TCP: u64 = 6;
 /// Where `MSG_FASTOPEN` stands among the arguments of what sends: a connection that no rule for ports is asked about.
@@ -213,10 +215,11 @@ pub(super) fn filter(level: Level, confinement: &Confinement) -> io::Result<()> 
             Errno::OPNOTSUPP,
         )?;
     }
-    apply(
-        BTreeMap::from([(SOCKET, sockets(level, has_ports_held)?)]),
-        Errno::AFNOSUPPORT,
-    )
+    let mut refused = BTreeMap::from([(SOCKET, sockets(level, has_ports_held)?)]);
+    if level != Level::Bwrap {
+        refused.insert(SOCKETPAIR, pairs()?);
+    }
+    apply(refused, Errno::AFNOSUPPORT)
 }
 
 /// What a file system is told about files, as if it knew nothing of it.
@@ -284,7 +287,7 @@ fn sockets(level: Level, has_ports_held: bool) -> io::Result<Vec<SeccompRule>> {
         rule(&[(0, Op::Eq, AF_NETLINK), (2, Op::Ne, 0)])?,
     ];
     if level != Level::Bwrap {
-        // Whatever listens at a path can be reached by whoever knows it; pairs of sockets are another call.
+        // Whatever listens at a path can be reached by whoever knows it.
         refused.push(rule(&[(0, Op::Eq, AF_UNIX)])?);
         if has_ports_held {
             for family in [AF_INET, AF_INET6] {
@@ -297,6 +300,14 @@ fn sockets(level: Level, has_ports_held: bool) -> io::Result<Vec<SeccompRule>> {
         }
     }
     Ok(refused)
+}
+
+/// The pairs of sockets that are refused: those that are not connected to each other for good reach every path.
+fn pairs() -> io::Result<Vec<SeccompRule>> {
+    let kinds = (0..=KIND).filter(|kind| ![STREAM, SEQUENCED].contains(kind));
+    kinds
+        .map(|kind| rule(&[(0, Op::Eq, AF_UNIX), (1, Op::MaskedEq(KIND), kind)]))
+        .collect()
 }
 
 fn unconditional(calls: &[i64]) -> BTreeMap<i64, Vec<SeccompRule>> {

@@ -128,7 +128,7 @@ fn become_held(argument: &OsStr, rest: &[OsString]) -> io::Result<()> {
             bridge::start(argument)?;
         }
         layers::lay(&entry.confinement, &mut mounts)?;
-        sockets::cover(sockets, &mut mounts)?;
+        sockets::cover(sockets, &entry.confinement, &mut mounts)?;
         limits::bound_namespace(entry.confinement.limits);
         layers::keep_kernel()?;
     }

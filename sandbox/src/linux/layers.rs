@@ -178,7 +178,7 @@ impl<'a> Layer<'a> {
 }
 
 /// A path among options, whose characters it may have.
-fn escaped(path: &Path) -> Vec<u8> {
+pub(super) fn escaped(path: &Path) -> Vec<u8> {
     let bytes = path.as_os_str().as_bytes().iter();
     let escaped = bytes.flat_map(|&byte| {
         let escape = matches!(byte, b',' | b':' | b'\\').then_some(b'\\');
