@@ -10,8 +10,14 @@ use tm_scheduler::one_line;
 
 /// So many findings are read at the most.
 const MOST: usize = 10_000;
+/// So long is a finding, without the place of its checkout; the rest is cut off.
+const FINDING_BYTES: usize = 1024;
+/// So long is each part of it before, with that place.
+const PART_BYTES: usize = 2 * FINDING_BYTES;
+/// So long are the findings of one run together; of more no more are read.
+const FINDINGS_BYTES: usize = 2 * 1024 * 1024;
 /// Lists of results are no longer than this.
-const RESULTS_BYTES: u64 = 64 * 1024 * 1024;
+const RESULTS_BYTES: u64 = 16 * 1024 * 1024;
 /// So much of what a command prints is read.
 const OUTPUT_BYTES: u64 = 4 * 1024 * 1024;
 
@@ -43,11 +49,31 @@ pub fn listed_findings(worktree: &Path, file: &str) -> Result<Vec<String>, Unrea
     } else {
         Err("it is neither SARIF nor checkstyle".to_owned())
     };
-    Ok(found
-        .map_err(failed)?
+    let found = found.map_err(failed)?;
+    let found = found
         .into_iter()
-        .map(|finding| without_place(&finding, worktree))
-        .collect())
+        .map(|finding| without_place(&finding, worktree));
+    Ok(within_bounds(found))
+}
+
+/// The first findings, as many as are read: each is kept for as long as the run is, however often a list names a file.
+fn within_bounds(findings: impl Iterator<Item = String>) -> Vec<String> {
+    let mut room = FINDINGS_BYTES;
+    let has_room = |finding: &String| {
+        let left = room.checked_sub(finding.len());
+        room = left.unwrap_or_default();
+        left.is_some()
+    };
+    let cut_off = |mut finding: String| {
+        finding.truncate(finding.floor_char_boundary(FINDING_BYTES));
+        finding
+    };
+    let findings = findings.take(MOST).map(cut_off);
+    findings.take_while(has_room).collect()
+}
+
+fn cut(part: &str) -> &str {
+    &part[..part.floor_char_boundary(PART_BYTES)]
 }
 
 /// Returns the lines of a log that are findings: those that match, or all that are not empty.
@@ -58,11 +84,8 @@ pub fn printed_findings(log: &Path, worktree: &Path, pattern: Option<&str>) -> V
     let is_wanted = |line: &&str| {
         !line.trim().is_empty() && wanted.as_ref().is_none_or(|wanted| wanted.is_match(line))
     };
-    text.lines()
-        .filter(is_wanted)
-        .take(MOST)
-        .map(|line| without_place(line.trim_end(), worktree))
-        .collect()
+    let lines = text.lines().filter(is_wanted);
+    within_bounds(lines.map(|line| without_place(cut(line.trim_end()), worktree)))
 }
 
 /// Refuses a pattern of lines that is no regular expression.
@@ -105,10 +128,9 @@ fn sarif(text: &str) -> Result<Vec<String>, String> {
             .as_str()
             .unwrap_or_default();
         let rule = result["ruleId"].as_str().unwrap_or_default();
-        format!(
-            "{file}{line} {rule} {}",
-            one_line(result["message"]["text"].as_str().unwrap_or_default())
-        )
+        let message = result["message"]["text"].as_str().unwrap_or_default();
+        let (file, rule, message) = (cut(file), cut(rule), one_line(cut(message)));
+        format!("{file}{line} {rule} {message}")
     };
     Ok(results.filter(counts).take(MOST).map(words).collect())
 }
@@ -117,11 +139,12 @@ fn checkstyle(text: &str) -> Result<Vec<String>, String> {
     let (mut file, mut found, mut is_checkstyle) = (String::new(), Vec::new(), false);
     elements(text, |tag| match tag.name().as_ref() {
         "checkstyle" => is_checkstyle = true,
-        "file" => file = attribute(tag, "name"),
+        "file" => cut(&attribute(tag, "name")).clone_into(&mut file),
         "error" if found.len() < MOST => {
             let [line, rule, message] =
                 ["line", "source", "message"].map(|name| attribute(tag, name));
-            found.push(format!("{file}:{line} {rule} {}", one_line(&message)));
+            let (line, rule, message) = (cut(&line), cut(&rule), one_line(cut(&message)));
+            found.push(format!("{file}:{line} {rule} {message}"));
         }
         _ => {}
     })?;
@@ -154,6 +177,17 @@ mod tests {
         let checkstyle = r#"<?xml version="1.0"?><checkstyle version="8"><file name="ROOT/b.py">
             <error line="7" severity="error" message="too &lt;long&gt;" source="E501"/></file></checkstyle>"#;
         assert_eq!(read(checkstyle).unwrap(), ["b.py:7 E501 too <long>"]);
+    }
+
+    #[test]
+    fn a_list_that_names_a_long_file_often_is_cut_off() {
+        let error = r#"<error line="1" source="x" message="y"/>"#.repeat(5_000);
+        let name = "a".repeat(1024 * 1024);
+        let text = format!(r#"<checkstyle><file name="{name}">{error}</file></checkstyle>"#);
+        let found = read(&text).unwrap();
+        assert_eq!(found[0].len(), FINDING_BYTES);
+        let bytes: usize = found.iter().map(String::len).sum();
+        assert_eq!(bytes, FINDINGS_BYTES);
     }
 
     #[test]

@@ -97,10 +97,9 @@ fn written_bytes(name: &str) -> usize {
 impl Parsed {
     /// Returns results that are broken for a reason.
     pub(super) fn broken(why: impl Into<String>) -> Self {
-        Self {
-            broken: Some(why.into()),
-            ..Self::default()
-        }
+        let mut broken = Self::default();
+        broken.breaks(why);
+        broken
     }
 
     /// Adds a test under a name that no other test has, and returns that name.
@@ -195,6 +194,11 @@ impl Parsed {
 
     /// Remembers the first thing that is wrong.
     pub(super) fn breaks(&mut self, why: impl Into<String>) {
-        self.broken.get_or_insert_with(|| why.into());
+        self.broken.get_or_insert_with(|| {
+            let mut why = why.into();
+            why.truncate(why.floor_char_boundary(MESSAGE_BYTES));
+            why.shrink_to_fit();
+            why
+        });
     }
 }

@@ -19,14 +19,16 @@ const ASSUMED: u8 = 0x80;
 const EXTENDED: u8 = 0x40;
 /// Of the first byte of the others: the file need not be there.
 const LEFT_OUT: u8 = 0x40;
-/// What goes with resolved conflicts, so that they can be had back; git reads it where the user asks for that.
-const RESOLVED: &[u8] = b"REUC";
 /// What says of which other index this one is a change.
 const CHANGE_OF: &[u8] = b"link";
 /// The name and the length of what comes after the entries.
 const EXTENSION: usize = 8;
 /// No path is longer, in bytes: each may hold most of the one before.
 const LONGEST_PATH: usize = 16 * 1024;
+/// The part of the flags that says how long the path is, or that it is that long or longer.
+const NAMED_LENGTH: u16 = 0xfff;
+/// The part of the first byte of flags that says which side of a conflict an entry is.
+const SIDE: u8 = 0x30;
 
 /// Digests of the paths of files at which git doesn't look.
 pub(super) type Hidden = BTreeSet<u64>;
@@ -53,7 +55,7 @@ pub(super) fn hidden(mut bytes: Vec<u8>, id_length: usize) -> Option<Hidden> {
 }
 
 /// Returns an index without what files were, without what git kept for its own comfort, and without a checksum; `None` where
-/// it is none.
+/// it is none that git would write.
 pub(super) fn without_belief(
     mut bytes: Vec<u8>,
     id_length: usize,
@@ -68,11 +70,7 @@ pub(super) fn without_belief(
             *more &= !LEFT_OUT;
         }
     })?;
-    let after = bytes.get(end..bytes.len().checked_sub(id_length)?)?;
-    let kept = extensions(after).filter(|it| it.starts_with(RESOLVED));
-    let kept = kept.collect::<Vec<_>>().concat();
     bytes.truncate(end);
-    bytes.extend(kept);
     bytes.extend(vec![0; id_length]);
     Some(bytes)
 }
@@ -95,13 +93,19 @@ fn each_entry(
 ) -> Option<usize> {
     let header = bytes.get(..HEADER)?;
     let (form, count) = (number(header, FORM), number(header, COUNT));
-    let (mut at, mut path) = (HEADER, Vec::new());
+    let (mut at, mut path, mut before) = (HEADER, Vec::new(), None);
     for _ in 0..count {
         let entry = bytes.get_mut(at..)?;
         let flags = ID + id_length;
         let is_extended = entry.get(flags)? & EXTENDED != 0;
         let fixed = flags + if is_extended { 2 * FLAGS } else { FLAGS };
         let length = fixed + next_path(entry.get(fixed..)?, form, &mut path)?;
+        // Git goes by the length and by the order that it would have written, without looking.
+        let own = (path.clone(), entry[flags] & SIDE);
+        if !is_named_length(&entry[flags..fixed], path.len()) || before.as_ref() >= Some(&own) {
+            return None;
+        }
+        before = Some(own);
         entry[TIMES_AND_PLACE].fill(0);
         entry[OWNER_AND_SIZE].fill(0);
         take(&path, &mut entry[flags..fixed]);
@@ -112,6 +116,12 @@ fn each_entry(
         };
     }
     (at <= bytes.len()).then_some(at)
+}
+
+/// Tells whether flags say that a path is as long as it is up to the zero that ends it.
+fn is_named_length(flags: &[u8], length: usize) -> bool {
+    let named = u16::from_be_bytes([flags[0], flags[1]]) & NAMED_LENGTH;
+    length > 0 && usize::from(named) == length.min(NAMED_LENGTH.into())
 }
 
 /// Makes the path of an entry from that of the one before; returns how many bytes say it, with the zero after it.
@@ -148,4 +158,58 @@ fn extensions(mut rest: &[u8]) -> impl Iterator<Item = &[u8]> {
         rest = others;
         Some(extension)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID_LENGTH: usize = 20;
+
+    /// An entry whose flags say this length and this side.
+    fn entry(name: &[u8], length: usize, side: u16) -> Vec<u8> {
+        let mut entry = vec![0; ID + ID_LENGTH];
+        let flags = side << 12 | u16::try_from(length).expect("a length");
+        entry.extend(flags.to_be_bytes());
+        entry.extend(name);
+        entry.resize((entry.len() + 1).next_multiple_of(8), 0);
+        entry
+    }
+
+    fn is_taken(entries: &[Vec<u8>]) -> bool {
+        let count = u32::try_from(entries.len()).expect("a count");
+        let mut bytes = b"DIRC\0\0\0\x02".to_vec();
+        bytes.extend(count.to_be_bytes());
+        bytes.extend(entries.concat());
+        bytes.extend([0; ID_LENGTH]);
+        let before = Hidden::new();
+        let stays = StaysHidden {
+            before: &before,
+            is_sparse: false,
+        };
+        without_belief(bytes, ID_LENGTH, stays).is_some()
+    }
+
+    #[test]
+    fn an_index_is_read_as_git_reads_it_or_not_at_all() {
+        let [one, other] = [entry(b"a", 1, 0), entry(b"b", 1, 0)];
+        let long = vec![b'c'; 5_000];
+        let long = entry(&long, NAMED_LENGTH.into(), 0);
+        assert!(is_taken(&[one.clone(), other.clone(), long]));
+        assert!(is_taken(&[entry(b"a", 1, 1), entry(b"a", 1, 3)]));
+        for (entries, what) in [
+            (vec![entry(b"a\0REUC", 6, 0)], "goes on after a zero"),
+            (vec![entry(b"a", 2, 0)], "is longer than it is"),
+            (vec![entry(b"a", NAMED_LENGTH.into(), 0)], "is long"),
+            (vec![entry(b"", 0, 0)], "has no name"),
+            (vec![other, one.clone()], "in no order"),
+            (vec![one.clone(), one], "is there twice"),
+            (
+                vec![entry(b"a", 1, 3), entry(b"a", 1, 1)],
+                "no order of sides",
+            ),
+        ] {
+            assert!(!is_taken(&entries), "{what}");
+        }
+    }
 }
