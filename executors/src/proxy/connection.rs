@@ -2,6 +2,7 @@
 
 use super::allow_list::AllowList;
 use super::host::{Host, Target};
+use super::names::Names;
 use super::refused::RefusedHosts;
 use super::request::Request;
 use parking_lot::Mutex;
@@ -9,7 +10,7 @@ use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, copy_bidirectional};
-use tokio::net::{TcpStream, lookup_host};
+use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 /// So long a request may take to come, and so long one of a host's addresses to be reached.
@@ -26,6 +27,7 @@ pub(super) struct Shared {
     pub(super) advice: String,
     /// The end of a header that only those know who may ask; empty where nobody else gets here.
     pub(super) credentials: String,
+    pub(super) names: Names,
     pub(super) refused: Mutex<RefusedHosts>,
 }
 
@@ -98,7 +100,7 @@ impl Shared {
             return Err(NotReached::Refused(target.to_string()));
         }
         let mut failed = NotReached::Failed(io::ErrorKind::NotFound.into());
-        let found = addresses(target).await.map_err(NotReached::Failed)?;
+        let found = self.addresses(target).await.map_err(NotReached::Failed)?;
         for address in found.into_iter().take(ADDRESSES) {
             if !self.allowed.may_dial(address) {
                 failed = NotReached::Refused(format!("{target} at {}", address.ip()));
@@ -112,16 +114,16 @@ impl Shared {
         }
         Err(failed)
     }
-}
 
-async fn addresses(target: &Target) -> io::Result<Vec<SocketAddr>> {
-    let here = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
-    let at_port = |address| SocketAddr::new(address, target.port);
-    Ok(match &target.host {
-        Host::Loopback => here.map(at_port).to_vec(),
-        Host::Address(address) => vec![at_port(*address)],
-        Host::Name(name) => lookup_host((name.as_str(), target.port)).await?.collect(),
-    })
+    async fn addresses(&self, target: &Target) -> io::Result<Vec<SocketAddr>> {
+        let here = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
+        let at_port = |address| SocketAddr::new(address, target.port);
+        match &target.host {
+            Host::Loopback => Ok(here.map(at_port).to_vec()),
+            Host::Address(address) => Ok(vec![at_port(*address)]),
+            Host::Name(name) => self.names.addresses(name, target.port).await,
+        }
+    }
 }
 
 async fn answer(client: &mut (impl AsyncWrite + Unpin), status: &str, why: &str) -> io::Result<()> {

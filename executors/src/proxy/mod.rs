@@ -9,6 +9,7 @@ mod allow_list;
 mod connection;
 mod host;
 mod listener;
+mod names;
 mod refused;
 mod request;
 #[cfg(test)]
@@ -19,6 +20,7 @@ pub use allow_list::{AllowList, UnreadableHost};
 use crate::{Error, OrFailedTo as _};
 use connection::{Shared, serve};
 use listener::{Listener, Whereabouts};
+use names::Names;
 use parking_lot::Mutex;
 use refused::RefusedHosts;
 use std::path::{Path, PathBuf};
@@ -78,6 +80,7 @@ impl Proxy {
             allowed,
             advice: advice.to_owned(),
             credentials: whereabouts.credentials(),
+            names: Names::default(),
             refused: Mutex::new(RefusedHosts::of(folder.join(REFUSED))),
         });
         let accepting = tokio::spawn(accept(listener, Arc::clone(&shared)));
