@@ -73,6 +73,9 @@ fn hint(error: &Error) -> Option<String> {
                 "`git reset --soft {commit:.12}` puts it back and leaves every file"
             ));
         }
+        Error::DecidedOtherwise(_) => {
+            "put settings and backlog back, or `tm autopilot abort` and start again"
+        }
         Error::Unjudged(commit) => {
             return Some(format!(
                 "`git branch kept && git reset --keep {commit:.12}` takes them away and keeps them"

@@ -57,6 +57,26 @@ const OF_OTHERS: [&str; 11] = [
     "/var/tmp",
 ];
 
+/// What is closed to all but the superuser, whose jobs are the superuser's.
+const OF_SUPERUSER: [&str; 14] = [
+    "/etc/NetworkManager/system-connections",
+    "/etc/gshadow",
+    "/etc/gshadow-",
+    "/etc/letsencrypt",
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/ssl/private",
+    "/etc/sudoers",
+    "/etc/sudoers.d",
+    "/etc/wireguard",
+    "/var/backups",
+    "/var/lib/mysql",
+    "/var/lib/postgresql",
+    "/var/log",
+];
+/// Where the keys of this machine are, and how their names end.
+const HOST_KEYS: (&str, &str) = ("/etc/ssh", "_key");
+
 /// Those of them where services listen.
 const SOCKETS: [&str; 2] = ["/run", "/var/run"];
 
@@ -84,7 +104,21 @@ impl View {
         for path in NEEDED {
             view.add(Path::new(path), Access::Read);
         }
+        if rustix::process::geteuid().is_root() {
+            view.hide_what_is_of_superuser();
+        }
         view
+    }
+
+    fn hide_what_is_of_superuser(&mut self) {
+        let (folder, end) = HOST_KEYS;
+        let keys = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let keys = keys.map(|key| key.path());
+        let keys = keys.filter(|key| key.as_os_str().as_encoded_bytes().ends_with(end.as_bytes()));
+        let named = OF_SUPERUSER.iter().map(PathBuf::from);
+        for path in named.chain(keys).filter(|path| path.exists()) {
+            self.add(&path, Access::Hidden);
+        }
     }
 
     /// Says that a folder is written by programs: what a path leads to by a link in it is passed over from now on, unless

@@ -257,6 +257,12 @@ fn a_start_that_fails_leaves_the_run_before_it() {
 #[test]
 fn a_suite_that_is_not_reported_is_run_before_the_task_is_closed() {
     let scene = scene();
+    let settings = scene.root().join(".taskmaster/tm.yaml");
+    let broken = scene.path("broken");
+    let command = format!("sh run-tests.sh; test ! -e {}", broken.display());
+    write(&settings, &format!("test: {{ command: '{command}' }}\n"));
+    scene.git(&["add", "--all"]);
+    scene.git(&["commit", "--quiet", "--message", "settings"]);
     scene.autopilot_ok(&["start", "2"]);
     for _ in 0..3 {
         let next = scene.autopilot_ok(&["next"]);
@@ -274,14 +280,13 @@ fn a_suite_that_is_not_reported_is_run_before_the_task_is_closed() {
             .contains("nobody has judged")
     );
     scene.git(&["revert", "--no-edit", "HEAD"]);
-    let settings = scene.root().join(".taskmaster/tm.yaml");
-    write(&settings, "test: { command: 'sh run-tests.sh; exit 1' }\n");
+    write(&broken, "");
     assert!(
         scene
             .refused(&["finalize"], 3)
             .contains("the whole suite does not pass")
     );
-    std::fs::remove_file(&settings).expect("removed");
+    std::fs::remove_file(&broken).expect("removed");
     let ended = scene.autopilot_ok(&["finalize"]);
     assert!(
         ended["message"]
@@ -290,6 +295,51 @@ fn a_suite_that_is_not_reported_is_run_before_the_task_is_closed() {
             .contains("the whole suite passes: 2 passing"),
         "{ended:#}"
     );
+}
+
+#[test]
+fn a_run_is_judged_by_what_it_began_with_or_not_at_all() {
+    let scene = scene();
+    scene.autopilot_ok(&["start", "2"]);
+    let settings = scene.root().join(".taskmaster/tm.yaml");
+    for (yaml, part) in [
+        (
+            "test: { command: 'echo 1..1; echo ok 1' }",
+            "`test`, `the command of the tests`",
+        ),
+        ("autopilot: { verify: reported }", "`autopilot`"),
+        (
+            "sandbox: { level: none, tests: { network: on } }",
+            "`sandbox`",
+        ),
+        (
+            "secrets: { X: { command: 'touch secret', for: [tests] } }",
+            "`secrets`",
+        ),
+    ] {
+        write(&settings, &format!("{yaml}\n"));
+        for call in [
+            &["complete", "red"][..],
+            &["commit"],
+            &["resume"],
+            &["finalize"],
+        ] {
+            let words = scene.refused(call, 3);
+            assert!(
+                words.contains(part) && words.contains("other values"),
+                "{words}"
+            );
+            assert!(words.contains("tm autopilot abort"), "{words}");
+        }
+    }
+    assert!(!scene.root().join("secret").exists());
+    std::fs::remove_file(&settings).expect("removed");
+    let next = scene.autopilot_ok(&["next"]);
+    let step = scene.step(&next);
+    scene.autopilot_ok(&step.iter().map(String::as_str).collect::<Vec<_>>());
+    write(&settings, "autopilot: { verify: reported }\n");
+    scene.autopilot_ok(&["pause"]);
+    scene.autopilot_ok(&["abort"]);
 }
 
 #[test]

@@ -12,6 +12,8 @@ const MODE: usize = 24;
 const ID: usize = 40;
 const FLAGS: usize = 60;
 const PATH: usize = 62;
+/// The part of the flags that says how long the path is, or that it is that long or longer.
+const NAMED_LENGTH: u16 = 0xfff;
 /// The flag of an entry that has more flags, such as that it is left out of the folder.
 const EXTENDED: u16 = 0x4000;
 
@@ -35,6 +37,9 @@ impl<'a> Entry<'a> {
         let rest = bytes.get(start..)?;
         let end = start + rest.iter().position(|&byte| byte == 0)?;
         entry.path = &bytes[start..end];
+        if !names_length(entry.flags(), entry.path.len()) {
+            return None;
+        }
         // Filled up with zeroes to a multiple of eight, by one at the least.
         entry.length = (end + 8) / 8 * 8;
         Some(entry)
@@ -49,8 +54,18 @@ impl<'a> Entry<'a> {
     }
 
     pub(crate) fn is_extended(&self) -> bool {
-        u16::from_be_bytes([self.fixed[FLAGS], self.fixed[FLAGS + 1]]) & EXTENDED != 0
+        self.flags() & EXTENDED != 0
     }
+
+    fn flags(&self) -> u16 {
+        u16::from_be_bytes([self.fixed[FLAGS], self.fixed[FLAGS + 1]])
+    }
+}
+
+/// Tells whether flags say how long a path is up to the zero after it. Git goes by what they say, without looking: where it
+/// is longer there are other entries for git than for whoever stops at the zero.
+pub(crate) fn names_length(flags: u16, length: usize) -> bool {
+    length > 0 && usize::from(flags & NAMED_LENGTH) == length.min(NAMED_LENGTH.into())
 }
 
 /// Returns the number at a position.

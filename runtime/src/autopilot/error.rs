@@ -98,6 +98,9 @@ pub enum Error {
         short(.0)
     )]
     Rewritten(CommitId),
+    /// Something else decides than when the run began.
+    #[error("go on: the run began with other values of {}", listed(.0.iter()))]
+    DecidedOtherwise(Vec<String>),
     /// Commits are on the branch that no step took.
     #[error(
         "finalize the run: there are commits after `{}` that nobody has judged",
@@ -217,7 +220,8 @@ impl Error {
             | Self::NothingChanged(_)
             | Self::ChangedSince { .. }
             | Self::LeftOut(_)
-            | Self::Unjudged(_) => ErrorKind::Refused,
+            | Self::Unjudged(_)
+            | Self::DecidedOtherwise(_) => ErrorKind::Refused,
             Self::Unstartable(_) => ErrorKind::Unstartable,
             Self::Unfinished { .. }
             | Self::WavesLive { .. }

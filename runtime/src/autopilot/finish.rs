@@ -107,7 +107,7 @@ fn set_task_done(session: &Session<'_>) -> Result<Option<String>, Error> {
 /// # Errors
 /// There is no such run, or it is paused or over.
 pub fn pause(project: &Project) -> Result<Ended, Error> {
-    let mut session = Session::open(project)?;
+    let mut session = Session::open_to_end(project)?;
     session.state.machine.handle(&Order::Pause)?;
     session.save(&[
         json!({"event": "run:paused", "why": "asked", "subtaskId": session.state.current()}),
@@ -133,7 +133,7 @@ pub enum Cleanup {
 /// # Errors
 /// There is no such run, it is over, or its branch can't be left.
 pub fn abort(project: &Project, cleanup: Cleanup) -> Result<Ended, Error> {
-    let mut session = Session::open(project)?;
+    let mut session = Session::open_to_end(project)?;
     let kept = match cleanup {
         // Leaving the branch can fail over uncommitted work, so it comes before anything is written.
         Cleanup::Remove => Some(retire(&session)?),

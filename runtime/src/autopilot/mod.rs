@@ -8,6 +8,7 @@ mod branch;
 mod commit;
 mod complete;
 mod context;
+mod decides;
 mod error;
 mod finish;
 mod next;

@@ -4,6 +4,7 @@
 //! next command that changes the run.
 
 use super::answers::WorkUnit;
+use super::decides::{assert_as_begun, what_decides};
 use super::error::Error;
 use super::project::Project;
 use super::report::markdown;
@@ -135,8 +136,16 @@ impl<'a> Session<'a> {
         Ok(AutopilotLock::acquire(&project.folder, PATIENCE)?)
     }
 
-    /// Opens the run that is named, or the current one.
+    /// Opens the run that is named, or the current one, to go on with it.
     pub(super) fn open(project: &'a Project) -> Result<Self, Error> {
+        let session = Self::open_to_end(project)?;
+        let now = what_decides(project, &session.task());
+        assert_as_begun(&session.state.decides, &now)?;
+        Ok(session)
+    }
+
+    /// Opens it to stop it, or to give it up, whatever decides on it by now.
+    pub(super) fn open_to_end(project: &'a Project) -> Result<Self, Error> {
         let lock = Self::lock(project)?;
         let open = OpenRun::open(project)?;
         project.refuse_of_another(&open.state.run_id, open.state.repository.as_ref())?;

@@ -3,6 +3,7 @@
 use super::answers::{Started, StatusView};
 use super::commit;
 use super::commit::check_templates;
+use super::decides::what_decides;
 use super::error::Error;
 use super::project::Project;
 use super::session::{OpenRun, Session, pause_others};
@@ -361,6 +362,7 @@ fn new_state(project: &Project, checked: &Checked) -> Result<RunState, Error> {
         started_at: began,
         ended_at: None,
         updated_at: began,
+        decides: what_decides(project, task),
         machine,
         last_test_results: None,
         statuses_before: statuses.collect(),

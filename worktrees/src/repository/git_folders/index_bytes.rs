@@ -1,7 +1,7 @@
 //! The bytes of anybody's index (gitformat-index): which of its entries git doesn't look at, and the same index without what
 //! git would believe in it.
 
-use crate::index_entry::{COUNT, FORM, HEADER, number};
+use crate::index_entry::{COUNT, FORM, HEADER, names_length, number};
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::ops::Range;
@@ -25,8 +25,6 @@ const CHANGE_OF: &[u8] = b"link";
 const EXTENSION: usize = 8;
 /// No path is longer, in bytes: each may hold most of the one before.
 const LONGEST_PATH: usize = 16 * 1024;
-/// The part of the flags that says how long the path is, or that it is that long or longer.
-const NAMED_LENGTH: u16 = 0xfff;
 /// The part of the first byte of flags that says which side of a conflict an entry is.
 const SIDE: u8 = 0x30;
 
@@ -102,7 +100,8 @@ fn each_entry(
         let length = fixed + next_path(entry.get(fixed..)?, form, &mut path)?;
         // Git goes by the length and by the order that it would have written, without looking.
         let own = (path.clone(), entry[flags] & SIDE);
-        if !is_named_length(&entry[flags..fixed], path.len()) || before.as_ref() >= Some(&own) {
+        let named = u16::from_be_bytes([entry[flags], entry[flags + 1]]);
+        if !names_length(named, path.len()) || before.as_ref() >= Some(&own) {
             return None;
         }
         before = Some(own);
@@ -116,12 +115,6 @@ fn each_entry(
         };
     }
     (at <= bytes.len()).then_some(at)
-}
-
-/// Tells whether flags say that a path is as long as it is up to the zero that ends it.
-fn is_named_length(flags: &[u8], length: usize) -> bool {
-    let named = u16::from_be_bytes([flags[0], flags[1]]) & NAMED_LENGTH;
-    length > 0 && usize::from(named) == length.min(NAMED_LENGTH.into())
 }
 
 /// Makes the path of an entry from that of the one before; returns how many bytes say it, with the zero after it.
@@ -194,13 +187,13 @@ mod tests {
     fn an_index_is_read_as_git_reads_it_or_not_at_all() {
         let [one, other] = [entry(b"a", 1, 0), entry(b"b", 1, 0)];
         let long = vec![b'c'; 5_000];
-        let long = entry(&long, NAMED_LENGTH.into(), 0);
+        let long = entry(&long, 0xfff, 0);
         assert!(is_taken(&[one.clone(), other.clone(), long]));
         assert!(is_taken(&[entry(b"a", 1, 1), entry(b"a", 1, 3)]));
         for (entries, what) in [
             (vec![entry(b"a\0REUC", 6, 0)], "goes on after a zero"),
             (vec![entry(b"a", 2, 0)], "is longer than it is"),
-            (vec![entry(b"a", NAMED_LENGTH.into(), 0)], "is long"),
+            (vec![entry(b"a", 0xfff, 0)], "is long"),
             (vec![entry(b"", 0, 0)], "has no name"),
             (vec![other, one.clone()], "in no order"),
             (vec![one.clone(), one], "is there twice"),

@@ -1,0 +1,55 @@
+//! What decides on a run: the settings by which its work is judged, and the command of its tests, as they were when it began.
+//!
+//! Whoever drives a run can write the checkout, in which settings and the backlog are, and each call is a process of its own
+//! that reads them anew. A run is judged by what its user began it with, or not at all.
+
+use super::error::Error;
+use super::project::Project;
+use itertools::Itertools as _;
+use sha2::{Digest as _, Sha256};
+use std::collections::BTreeMap;
+use tm_scheduler::Task;
+
+/// The settings by which work is made, judged and committed, and what holds the programs that do so.
+const SETTINGS: [&str; 8] = [
+    "autopilot",
+    "gates",
+    "git",
+    "sandbox",
+    "secrets",
+    "tdd",
+    "test",
+    "worktree",
+];
+/// The command of the tests, which may be found by files, or be the task's own.
+const COMMAND: &str = "the command of the tests";
+
+/// Digests of what decides, by its names: values of settings may be secrets.
+pub(super) type Decides = BTreeMap<String, String>;
+
+/// Returns what decides on a run of a task by now.
+pub(super) fn what_decides(project: &Project, task: &Task) -> Decides {
+    let settings = serde_json::to_value(&project.settings).unwrap_or_default();
+    let of_settings = SETTINGS.map(|name| (name.to_owned(), digest(&settings[name])));
+    let command = project.test_command(Some(task));
+    let command = command.map(|command| (COMMAND.to_owned(), digest(&format!("{command:?}"))));
+    of_settings.into_iter().chain(command).collect()
+}
+
+/// Refuses to go on with a run on which something else decides than when it began.
+pub(super) fn assert_as_begun(began: &Decides, now: &Decides) -> Result<(), Error> {
+    let is_other = |(name, digest): &(&String, &String)| now.get(*name) != Some(*digest);
+    let other = began.iter().filter(is_other).map(|(name, _)| name.clone());
+    let other: Vec<String> = other.collect();
+    if other.is_empty() {
+        return Ok(());
+    }
+    Err(Error::DecidedOtherwise(other))
+}
+
+fn digest(value: &impl ToString) -> String {
+    format!(
+        "{:02x}",
+        Sha256::digest(value.to_string()).iter().format("")
+    )
+}
