@@ -111,3 +111,33 @@ fn landed_work_with_which_the_tests_fail_by_now_is_named_and_what_goes_on_withou
     let landed = ["1", "2", "3", "4"].map(shown);
     assert_eq!(landed, ["fragile", "sound", "fragile", "sound"]);
 }
+
+#[test]
+fn who_begins_on_top_of_landed_work_that_fails_by_now_is_not_blamed_for_it() {
+    let agent = r#"
+[ "$TM_TASK_ID" != 2 ] || touch "$AGENT_FOLDER/is-broken"
+mkdir -p docs
+echo "fragile" > "docs/$TM_TASK_ID"
+printf 'status: PASS\n' > "$TM_RESULT_FILE"
+"#;
+    let tasks: [(&str, &str, &[&str]); 2] =
+        [("1", "Document it", &[]), ("2", "Document more", &["1"])];
+    let scene = Scene::new(&tasks, agent);
+    let tests = "echo 1..1; if [ -e docs/1 ] && [ -e \"$AGENT_FOLDER/is-broken\" ]; then echo not ok - fine; else echo ok - fine; fi\n";
+    write(&scene.root().join("run-tests.sh"), tests);
+    scene.git(&["commit", "--quiet", "--all", "--message", "tests"]);
+    let stopped = scene.run(&[]);
+    let words = String::from_utf8_lossy(&stopped.stderr).into_owned();
+    assert_eq!(stopped.status.code(), Some(1), "{words}");
+    assert!(
+        words.contains("begin to fail with the landed work of `1`"),
+        "{words}"
+    );
+    let report = scene.report();
+    let attempts = task(&report, "2")["attempts"].clone();
+    assert_eq!(attempts.as_array().map(Vec::len), Some(1), "{report:#}");
+    assert_eq!(attempts[0]["failure"], Value::Null, "{report:#}");
+    std::fs::remove_file(scene.path("is-broken")).expect("removed");
+    let report = scene.runs(&[], 0);
+    assert_eq!(task(&report, "2")["state"], "landed", "{report:#}");
+}

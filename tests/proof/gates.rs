@@ -290,6 +290,26 @@ fn a_reviewer_that_gives_no_verdict_never_approves_and_the_run_says_so() {
 }
 
 #[test]
+fn what_a_gate_finds_by_now_in_what_was_there_before_is_not_the_works() {
+    let tasks: [(&str, &str, &[&str]); 2] =
+        [("1", "Document it", &[]), ("2", "Document more", &["1"])];
+    let agent = format!("[ $TM_TASK_ID != 2 ] || touch \"$AGENT_FOLDER/is-broken\"\n{HONEST}");
+    let scene = Scene::new(&tasks, &agent);
+    let lint = "[ ! -e \"$AGENT_FOLDER/is-broken\" ] || { echo an advisory; exit 1; }";
+    settings(
+        &scene,
+        &json!({"gates": [{"name": "lint", "command": lint}]}),
+    );
+    let report = scene.runs(&[], 0);
+    let tries = attempts(&report, "2");
+    assert_eq!(tries.len(), 1, "{report}");
+    assert_eq!(
+        tries[0]["proof"]["gates"][0]["outcome"], "nothing-new",
+        "{report}"
+    );
+}
+
+#[test]
 fn work_that_keeps_its_reviewer_from_a_verdict_fails_and_the_rest_lands() {
     let tasks: [(&str, &str, &[&str]); 2] =
         [("1", "Document it", &[]), ("2", "Document more", &[])];

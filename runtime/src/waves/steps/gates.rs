@@ -110,24 +110,49 @@ async fn by_command(
     gate: &Gate,
     (work, commit): (&Gated<'_>, &CommitId),
 ) -> Result<GateResult, StepError> {
-    let after = match run_of(context, gate, commit).await? {
+    let after = match run_of(context, gate, commit, Asked::Once).await? {
         GateLook::Ran(run) => run,
         GateLook::CannotRun(why) => return not_run(context, gate, &why).await,
     };
+    if after.succeeded || !gate.new_only {
+        return Ok(judge_gate(&gate.name, &[], &after));
+    }
     let mut before = Vec::new();
-    if !after.succeeded && gate.new_only {
+    // What is known of before may be of hours ago, and a gate may find more in the same tree by now.
+    for asked in [Asked::Once, Asked::Now] {
         for commit in compared_with(gate, work, context.phase()) {
-            // Where it can't be run it found nothing that could still be there.
-            if let GateLook::Ran(mut run) = run_of(context, gate, commit).await? {
-                // A list that can't be read hides what is new in it, however long it could not be read.
-                let is_told = |finding: &String| !finding.starts_with(UNREADABLE);
-                run.findings
-                    .retain(|it| gate.results.is_none() || is_told(it));
-                before.push(run);
-            }
+            before.extend(found_before(context, gate, commit, asked).await?);
+        }
+        let result = judge_gate(&gate.name, &before, &after);
+        if result.outcome.holds() {
+            return Ok(result);
         }
     }
     Ok(judge_gate(&gate.name, &before, &after))
+}
+
+/// What a gate found in what was there before; nothing where it can't be run.
+async fn found_before(
+    context: &StepContext,
+    gate: &Gate,
+    commit: &CommitId,
+    asked: Asked,
+) -> Result<Option<GateRun>, StepError> {
+    let GateLook::Ran(mut run) = run_of(context, gate, commit, asked).await? else {
+        return Ok(None);
+    };
+    // A list that can't be read hides what is new in it, however long it could not be read.
+    let is_told = |finding: &String| !finding.starts_with(UNREADABLE);
+    run.findings
+        .retain(|it| gate.results.is_none() || is_told(it));
+    Ok(Some(run))
+}
+
+/// Whether a gate is run on a tree that it was run on before.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Asked {
+    Once,
+    Now,
 }
 
 /// What came of one run of a gate.
@@ -167,17 +192,19 @@ fn compared_with<'a>(gate: &Gate, work: &Gated<'a>, phase: Phase) -> &'a [Commit
     }
 }
 
-/// Runs a gate on a commit, unless its tree is known.
+/// Runs a gate on a commit, unless its tree is known and that is enough.
 async fn run_of(
     context: &StepContext,
     gate: &Gate,
     commit: &CommitId,
+    asked: Asked,
 ) -> Result<GateLook, StepError> {
     let tree = briefly(|| context.repository().tree_of(commit))?;
     let key = format!("{tree} {}", gate.name);
     let known = context.result_cache().gates();
-    if let Some(run) = known.lock().get(&key) {
-        return Ok(GateLook::Ran(run.clone()));
+    let run = known.lock().get(&key).cloned();
+    if let Some(run) = run.filter(|_| asked == Asked::Once) {
+        return Ok(GateLook::Ran(run));
     }
     let look = run_now(context, gate, commit).await?;
     if let GateLook::Ran(run) = &look {

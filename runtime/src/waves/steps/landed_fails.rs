@@ -37,7 +37,7 @@ pub(super) async fn why_nothing_lands(context: &StepContext, failing: FailsByNow
         Err(trouble) => untold(&format!("tm {trouble}")),
     };
     StepError::of_surroundings(format!(
-        "failed to land `{}`: its tests fail with what has landed, and now without it, too, where they passed before; \
+        "failed to judge `{}`: its tests fail with what has landed, and now without it, too, where they passed before; \
          {since}: {}",
         context.id(),
         failing.proof.evidence.trim_end()

@@ -2,10 +2,12 @@
 
 use super::context::{Gated, StepContext};
 use super::gates::{gate_phase, gated};
+use super::landed_fails::{FailsByNow, why_nothing_lands};
 use crate::{StepError, Work, briefly, describe, prove as prove_work};
 use itertools::Itertools as _;
 use std::fmt::Write as _;
 use std::path::PathBuf;
+use tm_scheduler::verdict::{Blame, blame};
 use tm_scheduler::{Answer, CommitId, Failure, Proof, Reason, milliseconds};
 use tm_worktrees::{Captured, Error, ObjectCheck, PathPatterns, TreeId, Worktree};
 
@@ -57,6 +59,8 @@ fn captured(
     })
 }
 
+/// The looks at a base whose tests may fail now and then.
+const BASE_NOW: [&str; 2] = ["base-now", "base-now-again"];
 /// So many of the files that work touches are written down.
 const MOST_TOUCHED: usize = 200;
 
@@ -78,6 +82,7 @@ async fn proof_of(
         return Ok(Proof::refused(Failure::Conflict, reason, why));
     }
     let proof = prove_work(&work, context.result_cache()).await?;
+    assert_base_passes_still(context, &work, &proof).await?;
     let gated_work = Gated {
         phase: gate_phase(context.phase()),
         before: std::slice::from_ref(base),
@@ -87,6 +92,37 @@ async fn proof_of(
     proof.touched = briefly(|| repository.changed_between(base, tree))?;
     proof.touched.truncate(MOST_TOUCHED);
     Ok(proof)
+}
+
+/// Refuses to blame work for what its base, which passed before, fails by itself by now.
+async fn assert_base_passes_still(
+    context: &StepContext,
+    work: &Work,
+    proof: &Proof,
+) -> Result<(), StepError> {
+    let is_of_tests = matches!(
+        proof.reason,
+        Some(Reason::OldTestFailed | Reason::ExitStatusOnly | Reason::CannotRun)
+    );
+    let Some(command) = work.command.as_ref().filter(|_| is_of_tests) else {
+        return Ok(());
+    };
+    let (cache, base) = (context.result_cache(), &work.base);
+    if blame(proof, &cache.at(base, command).await) == Blame::Base {
+        return Ok(());
+    }
+    for name in BASE_NOW {
+        let now = cache.measure(base, command, (&work.scratch, name)).await?;
+        if blame(proof, &now) != Blame::Base {
+            return Ok(());
+        }
+    }
+    let failing = FailsByNow {
+        head: base,
+        command,
+        proof,
+    };
+    Err(why_nothing_lands(context, failing).await)
 }
 
 /// The answer where there is no tree of the work: the agent's to mend, or the surroundings'.
