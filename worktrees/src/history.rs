@@ -265,7 +265,7 @@ impl Repository {
     }
 
     /// Returns the id of the object of a kind that a revision leads to.
-    fn object(&self, revision: &str, kind: &str) -> Result<String> {
+    pub(crate) fn object(&self, revision: &str, kind: &str) -> Result<String> {
         let answer = self
             .git("rev-parse --verify --quiet --end-of-options")
             .arg(format!("{revision}^{{{kind}}}"))

@@ -378,16 +378,26 @@ impl Repository {
             .collect())
     }
 
-    /// Returns the difference between two commits as text, with a summary of the files first.
+    /// Returns the difference between two commits as text, with a summary of the files first; of files that are longer than
+    /// anybody reads no more than their names.
     ///
     /// # Errors
     /// git refused.
     pub fn diff(&self, from: &CommitId, to: &dyn Treeish) -> Result<String> {
         self.assert_walkable(to)?;
-        self.git("diff --no-ext-diff --stat --patch")
-            .commit(from)
-            .commit(to)
-            .text()
+        let tree = TreeId(self.object(&to.to_string(), "tree")?);
+        let is_short = self.is_difference_short(&self.tree_of(from)?, &tree)?;
+        let how = if is_short {
+            "diff --no-ext-diff --stat --patch"
+        } else {
+            "diff --no-ext-diff --name-status"
+        };
+        let text = self.git(how).commit(from).commit(to).text()?;
+        Ok(if is_short {
+            text
+        } else {
+            format!("These files are too long for their difference to be shown.\n\n{text}")
+        })
     }
 
     /// Returns the difference between a commit and everything in a checkout of this repository, as `diff` does.

@@ -1,7 +1,7 @@
 //! Files that are too long to be read are no work.
 
 use super::*;
-use crate::lengths::{LONGEST_FILE, LONGEST_TEXT};
+use crate::lengths::{LONGEST_DIFFERENCE, LONGEST_FILE, LONGEST_TEXT};
 
 /// A file of nothing but a hole.
 fn hole(path: &Path, length: u64) {
@@ -45,4 +45,25 @@ fn a_text_that_nobody_understands_is_none() {
     assert!(text("long").is_none() && text("short").is_some());
     let bytes = scene.repository.bytes_in_tree(&tree, "long");
     assert!(bytes.expect("read").is_some());
+}
+
+#[test]
+fn of_files_that_nobody_reads_a_difference_has_the_names_alone() {
+    let scene = Scene::new();
+    let root = scene.repository.checkout_root();
+    let base = scene.head();
+    write(&root.join("short"), "of one line\n");
+    scene.git(&["add", "."]);
+    scene.git(&["commit", "--quiet", "-m", "short"]);
+    let short = scene.head();
+    let text = scene.repository.diff(&base, &short).expect("a difference");
+    assert!(text.contains("+of one line"), "{text}");
+    hole(&root.join("long"), LONGEST_DIFFERENCE + 1);
+    scene.git(&["add", "."]);
+    scene.git(&["commit", "--quiet", "-m", "long"]);
+    let scene = scene.anew();
+    let text = scene.repository.diff(&base, &scene.head());
+    let text = text.expect("a difference");
+    assert!(text.starts_with("These files are too long"), "{text}");
+    assert!(text.contains("A\tlong\nA\tshort"), "{text}");
 }
