@@ -74,7 +74,7 @@ fn hint(error: &Error) -> Option<String> {
             ));
         }
         Error::DecidedOtherwise(_) => {
-            "put settings and backlog back, or `tm autopilot abort` and start again"
+            "put settings, variables and backlog back, or `tm autopilot abort` and start again, with `test.command` set"
         }
         Error::Unjudged(commit) => {
             return Some(format!(

@@ -17,7 +17,7 @@ const PART_BYTES: usize = 2 * FINDING_BYTES;
 /// So long are the findings of one run together; of more no more are read.
 const FINDINGS_BYTES: usize = 2 * 1024 * 1024;
 /// Lists of results are no longer than this.
-const RESULTS_BYTES: u64 = 16 * 1024 * 1024;
+const RESULTS_BYTES: u64 = 64 * 1024 * 1024;
 /// So much of what a command prints is read.
 const OUTPUT_BYTES: u64 = 4 * 1024 * 1024;
 

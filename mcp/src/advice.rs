@@ -113,6 +113,9 @@ pub(crate) fn on_autopilot(error: &AutopilotError) -> Option<String> {
         AutopilotError::ChangedSince { .. } => {
             "the run is back at GREEN: `autopilot_complete_phase` has it judged again"
         }
+        AutopilotError::DecidedOtherwise(_) => {
+            "put settings, variables and backlog back, or call `autopilot_abort` and `autopilot_start`"
+        }
         AutopilotError::Results { .. } | AutopilotError::NoResults => {
             "give `testResults` with `passed` and `failed`"
         }

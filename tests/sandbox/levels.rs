@@ -224,6 +224,19 @@ fn sockets_that_come_and_go_keep_no_program_from_starting() {
 }
 
 #[test]
+fn tests_move_files_from_one_folder_of_their_checkout_to_another() {
+    let tests = "mkdir one other; echo x > one/file; echo 1..1\n\
+                 perl -e 'rename(\"one/file\", \"other/file\") || die $!' && echo ok 1 || echo not ok 1\n";
+    let outside = Outside::new(&settings(""), tests);
+    for level in ["bwrap", "landlock"].into_iter().filter(|level| has(level)) {
+        let mut doctor = outside.scene.tm(&["doctor", "--tests"]);
+        let output = doctor.env("TM_SANDBOX_LEVEL", level).output().expect("tm");
+        let words = String::from_utf8_lossy(&output.stdout);
+        assert!(words.contains("1 pass, 0 fail"), "{level}: {words}");
+    }
+}
+
+#[test]
 fn a_service_that_is_started_again_is_not_reached() {
     use std::os::unix::net::UnixListener;
     use std::sync::atomic::{AtomicBool, Ordering};

@@ -9,7 +9,9 @@ mod bounded;
 mod doubted;
 mod staying;
 
-pub(crate) use answer::{Answer, entry, fields, is_object_id, joined, pairs, path_of, unexpected};
+pub(crate) use answer::{
+    Answer, entry, exclusion, fields, is_object_id, joined, pairs, path_of, unexpected,
+};
 pub use bounded::end_gits;
 pub(crate) use bounded::{LONGEST_OF_MERGE, LONGEST_OF_NETWORK, LONGEST_OF_WORK};
 pub(crate) use staying::StayingGit;

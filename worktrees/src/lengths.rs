@@ -18,9 +18,6 @@ pub(crate) const LONGEST_TEXT: u64 = 16 * MEBIBYTE;
 /// All versions of all texts in conflict, and what git made of them, are no longer together: each is held several times.
 const LONGEST_TEXTS: u64 = 6 * LONGEST_TEXT;
 
-/// Files whose difference is shown are no longer together: it is held as a text.
-pub(crate) const LONGEST_DIFFERENCE: u64 = 64 * MEBIBYTE;
-
 /// What a commit says is read with that of others, and told.
 const LONGEST_MESSAGE: u64 = MEBIBYTE;
 /// A folder with more entries than a tree may have is longer.
@@ -62,21 +59,6 @@ impl Repository {
         Ok(())
     }
 
-    /// Tells whether the files that differ between two trees, as both have them, are short enough for their difference to be
-    /// shown.
-    pub(crate) fn is_difference_short(&self, from: &TreeId, to: &TreeId) -> Result<bool> {
-        let differing = self.differing(from, to)?.into_iter();
-        let paths: BTreeSet<Vec<u8>> = differing.map(|(path, _)| path).collect();
-        let mut all: u64 = 0;
-        for tree in [from, to] {
-            let mut files = self.files_at(tree, &paths)?;
-            files.retain(|file| !file.is_repository());
-            let ids: Vec<String> = files.into_iter().map(|file| file.id).collect();
-            all = all.saturating_add(self.lengths(&ids)?.iter().sum());
-        }
-        Ok(all <= LONGEST_DIFFERENCE)
-    }
-
     /// Returns a conflict whose texts nobody looks at where they are longer than texts are.
     ///
     /// # Errors
@@ -101,7 +83,7 @@ impl Repository {
         })
     }
 
-    fn lengths(&self, ids: &[String]) -> Result<Vec<u64>> {
+    pub(crate) fn lengths(&self, ids: &[String]) -> Result<Vec<u64>> {
         if ids.is_empty() {
             return Ok(Vec::new());
         }

@@ -14,6 +14,7 @@ mod checked_objects;
 mod checkout;
 mod clean;
 mod collection;
+mod difference;
 mod environment;
 mod error;
 mod export;

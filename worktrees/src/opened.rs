@@ -178,6 +178,7 @@ mod tests {
         for name in ["a/one", "a/two"] {
             let mut entry = vec![0; 62];
             entry[24..28].copy_from_slice(&0o100_644_u32.to_be_bytes());
+            entry[61] = u8::try_from(name.len()).expect("a short name");
             entry.extend_from_slice(name.as_bytes());
             entry.resize((entry.len() + 8) / 8 * 8, 0);
             bytes.extend(entry);

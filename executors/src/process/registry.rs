@@ -318,20 +318,19 @@ fn with_scene<Answer>(table: &ProcessTable, decide: impl FnOnce(&Scene<'_>) -> A
 /// This process, which leaves neither its group nor its session.
 fn own() -> Own {
     static OWN: OnceLock<Own> = OnceLock::new();
-    *OWN.get_or_init(|| {
-        let pid = std::process::id();
-        system::process(pid).map_or(
-            Own {
-                pid,
-                group: pid,
-                session: pid,
-            },
-            |process| Own {
-                pid,
-                group: process.group,
-                session: process.session,
-            },
-        )
+    let pid = std::process::id();
+    let known = OWN.get().copied().or_else(|| {
+        let own = system::process(pid).map(|process| Own {
+            pid,
+            group: process.group,
+            session: process.session,
+        })?;
+        Some(*OWN.get_or_init(|| own))
+    });
+    known.unwrap_or(Own {
+        pid,
+        group: pid,
+        session: pid,
     })
 }
 

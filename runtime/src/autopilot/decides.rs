@@ -11,9 +11,8 @@ use std::collections::BTreeMap;
 use tm_scheduler::Task;
 
 /// The settings by which work is made, judged and committed, and what holds the programs that do so.
-const SETTINGS: [&str; 8] = [
+const SETTINGS: [&str; 7] = [
     "autopilot",
-    "gates",
     "git",
     "sandbox",
     "secrets",
@@ -29,7 +28,8 @@ pub(super) type Decides = BTreeMap<String, String>;
 
 /// Returns what decides on a run of a task by now.
 pub(super) fn what_decides(project: &Project, task: &Task) -> Decides {
-    let settings = serde_json::to_value(&project.settings).unwrap_or_default();
+    let settings =
+        serde_json::to_value(&project.settings).expect("settings are read from such text");
     let of_settings = SETTINGS.map(|name| (name.to_owned(), digest(&settings[name])));
     let command = project.test_command(Some(task));
     let command = command.map(|command| (COMMAND.to_owned(), digest(&format!("{command:?}"))));
@@ -52,4 +52,20 @@ fn digest(value: &impl ToString) -> String {
         "{:02x}",
         Sha256::digest(value.to_string()).iter().format("")
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_decides_is_among_the_settings() {
+        let settings = tm_config::load(&tm_config::Inputs::default())
+            .expect("defaults")
+            .settings;
+        let settings = serde_json::to_value(settings).expect("a text");
+        for name in SETTINGS {
+            assert!(settings[name].is_object(), "{name}");
+        }
+    }
 }

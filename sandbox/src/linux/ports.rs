@@ -3,8 +3,8 @@
 
 use crate::{Level, Network, Sandbox};
 use landlock::{
-    ABI, Access as _, AccessNet, CompatLevel, Compatible as _, NetPort, Ruleset, RulesetAttr as _,
-    RulesetCreated, RulesetCreatedAttr as _, RulesetError,
+    ABI, Access as _, AccessFs, AccessNet, CompatLevel, Compatible as _, NetPort, PathBeneath,
+    PathFd, Ruleset, RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _, RulesetError,
 };
 use std::io;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -135,11 +135,16 @@ fn starter() -> io::Result<Sender<Work>> {
 }
 
 /// Has this thread, and every program that it starts from now on, reach no servers but those of programs and tests.
+///
+/// A layer that says nothing of new places for files forbids them all, once another one has rules for paths.
 fn hold() -> io::Result<()> {
+    let all = PathFd::new("/").map_err(io::Error::other)?;
     let created = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessNet::from_all(NEEDED))
+        .and_then(|rules| rules.handle_access(AccessFs::Refer))
         .and_then(Ruleset::create)
+        .and_then(|created| created.add_rule(PathBeneath::new(all, AccessFs::Refer)))
         .and_then(|created| add(created, &Network::Off));
     let restricted = created.and_then(RulesetCreated::restrict_self);
     restricted.map(drop).map_err(io::Error::other)

@@ -8,7 +8,7 @@ use crate::{Error, Result};
 use std::borrow::Borrow;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What a call answered.
 #[derive(Debug)]
@@ -199,4 +199,11 @@ pub(super) fn stumbled(stderr: &str) -> bool {
             .and_then(|(_, rest)| rest.split(": ").next());
         path.is_some_and(|path| path.trim_matches('\'').ends_with("/commondir"))
     })
+}
+
+/// Returns the words by which git passes over a path.
+pub(crate) fn exclusion(path: &Path) -> OsString {
+    let mut exclusion = OsString::from(":(top,exclude,literal)");
+    exclusion.push(path);
+    exclusion
 }

@@ -5,7 +5,7 @@ use super::untouched::{ByIndex, Unnoticed};
 use super::{OwnedFolder, SHORT};
 use crate::as_written::{reading_every_file, touch};
 use crate::files::{beginning, copy_with_time, replace};
-use crate::git::{Git, GitPlace, LONGEST_OF_WORK, is_object_id, joined};
+use crate::git::{Git, GitPlace, LONGEST_OF_WORK, exclusion, is_object_id, joined};
 use crate::indexed::{INDEX_BYTES, Indexed, Known, folders, listed_repositories, repositories};
 use crate::nested::{assert_git_may_enter, assert_git_may_look, assert_git_may_read_rules};
 use crate::{OrFailedTo as _, Result, TreeId};
@@ -340,13 +340,6 @@ impl OwnedFolder {
         let log = beginning(&self.git_dir().join("logs/HEAD"), LOG_BYTES).ok()?;
         self.repository.resolve(&last_of_log(&log)?).ok()
     }
-}
-
-/// Returns the words by which git passes over a path.
-fn exclusion(path: &Path) -> OsString {
-    let mut exclusion = OsString::from(":(top,exclude,literal)");
-    exclusion.push(path);
-    exclusion
 }
 
 /// Returns the id at which a log of git's ends.

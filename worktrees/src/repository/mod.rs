@@ -27,7 +27,7 @@ use crate::asked::Asking;
 use crate::git::StayingGit;
 use crate::left_locks::{LeftLock, left_locks};
 use crate::reader::{Head, Reader};
-use crate::{Environment, Error, OrFailedTo as _, Result, TreeId, Treeish};
+use crate::{Environment, Error, OrFailedTo as _, Result, TreeId};
 use content::KnownContent;
 use extent::KnownExtents;
 use own::OwnGit;
@@ -376,35 +376,5 @@ impl Repository {
             .into_iter()
             .map(|(_, path)| path)
             .collect())
-    }
-
-    /// Returns the difference between two commits as text, with a summary of the files first; of files that are longer than
-    /// anybody reads no more than their names.
-    ///
-    /// # Errors
-    /// git refused.
-    pub fn diff(&self, from: &CommitId, to: &dyn Treeish) -> Result<String> {
-        self.assert_walkable(to)?;
-        let tree = TreeId(self.object(&to.to_string(), "tree")?);
-        let is_short = self.is_difference_short(&self.tree_of(from)?, &tree)?;
-        let how = if is_short {
-            "diff --no-ext-diff --stat --patch"
-        } else {
-            "diff --no-ext-diff --name-status"
-        };
-        let text = self.git(how).commit(from).commit(to).text()?;
-        Ok(if is_short {
-            text
-        } else {
-            format!("These files are too long for their difference to be shown.\n\n{text}")
-        })
-    }
-
-    /// Returns the difference between a commit and everything in a checkout of this repository, as `diff` does.
-    ///
-    /// # Errors
-    /// The folder is no checkout of this repository, or git refused.
-    pub fn diff_of_checkout(&self, from: &CommitId, folder: &Path) -> Result<String> {
-        self.diff(from, &self.tree_of_checkout(folder)?)
     }
 }

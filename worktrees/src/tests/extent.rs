@@ -129,12 +129,12 @@ fn a_tree_that_is_too_deep_or_of_folders_alone_is_walked_by_nobody() {
 
 /// An index in git's form with one folder as a whole.
 fn index_of(tree: Oid) -> Vec<u8> {
-    let mut index = b"DIRC\0\0\0\x02\0\0\0\x01".to_vec();
+    let mut index = b"DIRC\0\0\0\x03\0\0\0\x01".to_vec();
     index.extend([0; 24]);
     index.extend(0o040_000_u32.to_be_bytes());
     index.extend([0; 12]);
     index.extend(tree.as_bytes());
-    index.extend(b"\x40\x06large/\0\0\0\0\0\0");
+    index.extend(b"\x40\x06\x40\0large/\0\0");
     index.extend(b"sdir\0\0\0\0");
     index.extend([0; 20]);
     index

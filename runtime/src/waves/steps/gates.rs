@@ -110,7 +110,8 @@ async fn by_command(
     gate: &Gate,
     (work, commit): (&Gated<'_>, &CommitId),
 ) -> Result<GateResult, StepError> {
-    let after = match run_of(context, gate, commit, Asked::Once).await? {
+    let (after, _) = run_of(context, gate, commit, Asked::Once).await?;
+    let after = match after {
         GateLook::Ran(run) => run,
         GateLook::CannotRun(why) => return not_run(context, gate, &why).await,
     };
@@ -119,33 +120,39 @@ async fn by_command(
     }
     let mut before = Vec::new();
     // What is known of before may be of hours ago, and a gate may find more in the same tree by now.
-    for asked in [Asked::Once, Asked::Now] {
-        for commit in compared_with(gate, work, context.phase()) {
-            before.extend(found_before(context, gate, commit, asked).await?);
-        }
-        let result = judge_gate(&gate.name, &before, &after);
-        if result.outcome.holds() {
-            return Ok(result);
-        }
+    let mut known_before = Vec::new();
+    for commit in compared_with(gate, work, context.phase()) {
+        let (run, is_known) = found_before(context, gate, commit, Asked::Once).await?;
+        before.extend(run);
+        known_before.extend(is_known.then_some(commit));
+    }
+    let result = judge_gate(&gate.name, &before, &after);
+    if result.outcome.holds() {
+        return Ok(result);
+    }
+    for commit in known_before {
+        let (run, _) = found_before(context, gate, commit, Asked::Now).await?;
+        before.extend(run);
     }
     Ok(judge_gate(&gate.name, &before, &after))
 }
 
-/// What a gate found in what was there before; nothing where it can't be run.
+/// What a gate found in what was there before, nothing where it can't be run, and whether that was known.
 async fn found_before(
     context: &StepContext,
     gate: &Gate,
     commit: &CommitId,
     asked: Asked,
-) -> Result<Option<GateRun>, StepError> {
-    let GateLook::Ran(mut run) = run_of(context, gate, commit, asked).await? else {
-        return Ok(None);
+) -> Result<(Option<GateRun>, bool), StepError> {
+    let (look, is_known) = run_of(context, gate, commit, asked).await?;
+    let GateLook::Ran(mut run) = look else {
+        return Ok((None, is_known));
     };
     // A list that can't be read hides what is new in it, however long it could not be read.
     let is_told = |finding: &String| !finding.starts_with(UNREADABLE);
     run.findings
         .retain(|it| gate.results.is_none() || is_told(it));
-    Ok(Some(run))
+    Ok((Some(run), is_known))
 }
 
 /// Whether a gate is run on a tree that it was run on before.
@@ -192,25 +199,25 @@ fn compared_with<'a>(gate: &Gate, work: &Gated<'a>, phase: Phase) -> &'a [Commit
     }
 }
 
-/// Runs a gate on a commit, unless its tree is known and that is enough.
+/// Runs a gate on a commit, unless its tree is known and that is enough; tells whether it is.
 async fn run_of(
     context: &StepContext,
     gate: &Gate,
     commit: &CommitId,
     asked: Asked,
-) -> Result<GateLook, StepError> {
+) -> Result<(GateLook, bool), StepError> {
     let tree = briefly(|| context.repository().tree_of(commit))?;
     let key = format!("{tree} {}", gate.name);
     let known = context.result_cache().gates();
     let run = known.lock().get(&key).cloned();
     if let Some(run) = run.filter(|_| asked == Asked::Once) {
-        return Ok(GateLook::Ran(run));
+        return Ok((GateLook::Ran(run), true));
     }
     let look = run_now(context, gate, commit).await?;
     if let GateLook::Ran(run) = &look {
         known.lock().insert(key, run.clone());
     }
-    Ok(look)
+    Ok((look, false))
 }
 
 async fn run_now(

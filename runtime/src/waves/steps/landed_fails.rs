@@ -93,6 +93,15 @@ async fn measured(
         .await
 }
 
+/// Tells whether a commit is what had landed at some moment, and nothing that tm made for an attempt to begin with.
+pub(super) fn is_of_landings(
+    repository: &Repository,
+    commit: &CommitId,
+    tip: &CommitId,
+) -> Result<bool, Error> {
+    Ok(landings(repository, commit, tip)?.is_some())
+}
+
 /// What landed on top of `base`, the oldest first; `None` where it is not where the line of first parents leads.
 fn landings(
     repository: &Repository,

@@ -86,9 +86,18 @@ pub(super) async fn review(
         gate.name
     );
     match asked(context, gate, None, &mut review).await {
-        Ok(_of_nothing) => Ok(review),
+        Ok(_of_nothing) => {}
+        Err(NoVerdict::Undone(trouble)) => return Err(trouble.with_review(review)),
+        Err(_) => return Err(StepError::of_surroundings(why).with_review(review)),
+    }
+    // What kept it from one may have been over by then.
+    match asked(context, gate, Some(work), &mut review).await {
+        Ok(verdict) => Ok(with_verdict(review, verdict)),
         Err(NoVerdict::Undone(trouble)) => Err(trouble.with_review(review)),
-        Err(_) => Err(StepError::of_surroundings(why).with_review(review)),
+        Err(why) => {
+            tell_no_verdict(context, &mut review, &why);
+            Ok(review)
+        }
     }
 }
 

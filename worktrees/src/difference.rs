@@ -1,0 +1,75 @@
+//! Differences as text, for people and for whoever reviews work: within bounds, whatever is in the files.
+
+use crate::git::{exclusion, path_of};
+use crate::{Repository, Result, TreeId, Treeish};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use tm_scheduler::CommitId;
+
+/// Files whose difference is shown are no longer together: it is held as a text.
+pub(crate) const LONGEST_DIFFERENCE: u64 = 64 * 1024 * 1024;
+/// So many files can be left out of a difference by name.
+const MOST_LEFT_OUT: usize = 1_000;
+
+impl Repository {
+    /// Returns the difference between two commits as text, with a summary of the files first; of the longest
+    /// files, where all are longer than anybody reads, no more than their names.
+    ///
+    /// # Errors
+    /// git refused.
+    pub fn diff(&self, from: &CommitId, to: &dyn Treeish) -> Result<String> {
+        self.assert_walkable(to)?;
+        let tree = TreeId(self.object(&to.to_string(), "tree")?);
+        let long = self.too_long_to_show(&self.tree_of(from)?, &tree)?;
+        let git = self.git("diff --no-ext-diff --stat --patch");
+        let git = git.commit(from).commit(to);
+        if long.is_empty() {
+            return git.text();
+        }
+        let names = long.iter().map(|path| format!("    {}\n", path.display()));
+        let names: String = names.collect();
+        let others = if long.len() > MOST_LEFT_OUT {
+            String::new()
+        } else {
+            let left_out = long.iter().map(|path| exclusion(path));
+            git.args(["--", ":(top)"]).args(left_out).text()?
+        };
+        Ok(format!(
+            "Changed as well, and too long for the difference to be shown:\n{names}\n{others}"
+        ))
+    }
+
+    /// Returns the difference between a commit and everything in a checkout of this repository, as `diff` does.
+    ///
+    /// # Errors
+    /// The folder is no checkout of this repository, or git refused.
+    pub fn diff_of_checkout(&self, from: &CommitId, folder: &Path) -> Result<String> {
+        self.diff(from, &self.tree_of_checkout(folder)?)
+    }
+
+    /// Returns the longest of the files that differ between two trees, by what both have of them: so many that the difference
+    /// of the others can be shown.
+    fn too_long_to_show(&self, from: &TreeId, to: &TreeId) -> Result<Vec<PathBuf>> {
+        let differing = self.differing(from, to)?.into_iter();
+        let paths: BTreeSet<Vec<u8>> = differing.map(|(path, _)| path).collect();
+        let mut lengths: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
+        for tree in [from, to] {
+            let mut files = self.files_at(tree, &paths)?;
+            files.retain(|file| !file.is_repository());
+            let ids: Vec<String> = files.iter().map(|file| file.id.clone()).collect();
+            for (file, length) in files.into_iter().zip(self.lengths(&ids)?) {
+                let all = lengths.entry(file.path).or_default();
+                *all = all.saturating_add(length);
+            }
+        }
+        let mut longest: Vec<(u64, Vec<u8>)> =
+            lengths.into_iter().map(|(path, all)| (all, path)).collect();
+        longest.sort_unstable();
+        let mut shown: u64 = 0;
+        longest.retain(|(length, _)| {
+            shown = shown.saturating_add(*length);
+            shown > LONGEST_DIFFERENCE
+        });
+        Ok(longest.iter().map(|(_, path)| path_of(path)).collect())
+    }
+}
