@@ -9,7 +9,7 @@ use crate::view::View;
 use rustix::mount::{MountFlags, mount, mount_bind};
 use std::collections::BTreeSet;
 use std::ffi::{CString, OsStr, OsString};
-use std::fs::create_dir_all;
+use std::fs::{create_dir_all, remove_dir};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::FileTypeExt as _;
@@ -101,6 +101,8 @@ fn cover_folders<'a>(
             covered.push(folder);
         }
     }
+    // The layers keep it; whoever looks into the job's own folder finds what is the job's.
+    let _kept = remove_dir(&empty);
     Ok(covered)
 }
 
