@@ -59,7 +59,8 @@ impl Drop for Running {
 pub(super) struct ControlPlane {
     // Dropped in this order.
     nodes: BTreeMap<String, Kubelet>,
-    helpers: Vec<Running>,
+    controllers: Option<Running>,
+    scheduler: Option<Running>,
     server: Option<Running>,
     _store: Running,
     folder: PathBuf,
@@ -97,7 +98,8 @@ impl ControlPlane {
         }
         let mut plane = Self {
             nodes: BTreeMap::new(),
-            helpers: Vec::new(),
+            controllers: None,
+            scheduler: None,
             server,
             _store: store,
             api: Api::of(&folder.join("admin.kubeconfig")),
@@ -105,7 +107,8 @@ impl ControlPlane {
             ports,
         };
         plane.until_ready();
-        plane.helpers = vec![plane.start_controllers(), plane.start_scheduler()];
+        plane.controllers = Some(plane.start_controllers());
+        plane.scheduler = Some(plane.start_scheduler());
         plane.until(
             "/api/v1/namespaces/default/serviceaccounts/default",
             |found| found["secrets"].is_array(),
@@ -135,7 +138,12 @@ impl ControlPlane {
         command
     }
 
+    /// Stops the server; nobody is answered until `start_api`.
+    ///
+    /// The controllers stop with it, as they do with the machine of both: those that go on take the time without a
+    /// server for a silence of nodes, and give up the pods of a node whose word comes a moment after the server.
     pub(super) fn stop_api(&mut self) {
+        self.controllers = None;
         self.server = None;
     }
 
@@ -143,6 +151,7 @@ impl ControlPlane {
     pub(super) fn start_api(&mut self) {
         self.server = Some(start_server(&self.folder, self.ports));
         self.until_ready();
+        self.controllers = Some(self.start_controllers());
     }
 
     /// Starts a node, or the machine of one that was killed; its containers find a folder of the node where this
