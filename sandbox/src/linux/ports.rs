@@ -26,6 +26,12 @@ const STACK: usize = 256 * 1024;
 
 type Work = Box<dyn FnOnce() + Send>;
 
+/// The thread that starts programs, and the ports that it was given.
+struct Starter {
+    works: Sender<Work>,
+    of_servers: RangeInclusive<u16>,
+}
+
 /// Does what starts a program that is to be held, where such programs are started: in a thread whose ports are held, or here.
 ///
 /// # Errors
@@ -43,7 +49,8 @@ pub fn start<Started: Send + 'static>(
         let _told = answer.send(work());
     };
     let is_gone = || io::Error::other("the thread that starts programs is gone");
-    starter.send(Box::new(work)).map_err(|_| is_gone())?;
+    let work = Box::new(work);
+    starter.works.send(work).map_err(|_| is_gone())?;
     answered.recv().map_err(|_| is_gone())
 }
 
@@ -64,8 +71,16 @@ pub(super) fn add(
     created: RulesetCreated,
     network: &Network,
 ) -> Result<RulesetCreated, RulesetError> {
+    add_of(created, of_servers(), network)
+}
+
+fn add_of(
+    created: RulesetCreated,
+    of_servers: RangeInclusive<u16>,
+    network: &Network,
+) -> Result<RulesetCreated, RulesetError> {
     let mut created = created.add_rule(NetPort::new(0, AccessNet::BindTcp))?;
-    for port in of_servers().step_by(2) {
+    for port in of_servers.step_by(2) {
         let both = AccessNet::BindTcp | AccessNet::ConnectTcp;
         created = created.add_rule(NetPort::new(port, both))?;
     }
@@ -73,6 +88,11 @@ pub(super) fn add(
         created = created.add_rule(NetPort::new(*port, AccessNet::ConnectTcp))?;
     }
     Ok(created)
+}
+
+/// Tells whether a port is among these, of which each second one counts.
+fn is_of_servers(of_servers: &RangeInclusive<u16>, port: u16) -> bool {
+    of_servers.contains(&port) && (port - of_servers.start()).is_multiple_of(2)
 }
 
 fn given_out() -> RangeInclusive<u16> {
@@ -101,43 +121,43 @@ fn named(network: &Network) -> impl Iterator<Item = &u16> {
 }
 
 /// The thread that starts such a program; without one it holds its ports itself.
-fn starter_for(sandbox: &Sandbox) -> Option<&'static Sender<Work>> {
-    static STARTER: OnceLock<Option<Sender<Work>>> = OnceLock::new();
+fn starter_for(sandbox: &Sandbox) -> Option<&'static Starter> {
+    static STARTER: OnceLock<Option<Starter>> = OnceLock::new();
     let network = &sandbox.confinement.network;
     if sandbox.level != Level::Landlock || *network == Network::On {
         return None;
     }
-    let of_servers = of_servers();
-    let is_given = |port: &u16| of_servers.clone().step_by(2).any(|given| given == *port);
-    if !named(network).all(is_given) {
-        return None;
-    }
-    STARTER.get_or_init(|| starter().ok()).as_ref()
+    let starter = STARTER.get_or_init(|| starter().ok()).as_ref()?;
+    named(network)
+        .all(|port| is_of_servers(&starter.of_servers, *port))
+        .then_some(starter)
 }
 
-fn starter() -> io::Result<Sender<Work>> {
-    let (sender, works) = channel::<Work>();
+fn starter() -> io::Result<Starter> {
+    let of_servers = of_servers();
+    let (works, given) = channel::<Work>();
     let (told, is_held) = channel();
     let thread = Builder::new().name("tm-starter".to_owned());
+    let own = of_servers.clone();
     let _thread = thread.stack_size(STACK).spawn(move || {
-        let held = hold();
+        let held = hold(own);
         let goes_on = held.is_ok();
         // Whoever began it waits for that.
         let _told = told.send(held);
         if goes_on {
-            for work in works {
+            for work in given {
                 work();
             }
         }
     })?;
     is_held.recv().map_err(io::Error::other)??;
-    Ok(sender)
+    Ok(Starter { works, of_servers })
 }
 
 /// Has this thread, and every program that it starts from now on, reach no servers but those of programs and tests.
 ///
 /// A layer that says nothing of new places for files forbids them all, once another one has rules for paths.
-fn hold() -> io::Result<()> {
+fn hold(of_servers: RangeInclusive<u16>) -> io::Result<()> {
     let all = PathFd::new("/").map_err(io::Error::other)?;
     let created = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
@@ -145,7 +165,7 @@ fn hold() -> io::Result<()> {
         .and_then(|rules| rules.handle_access(AccessFs::Refer))
         .and_then(Ruleset::create)
         .and_then(|created| created.add_rule(PathBeneath::new(all, AccessFs::Refer)))
-        .and_then(|created| add(created, &Network::Off));
+        .and_then(|created| add_of(created, of_servers, &Network::Off));
     let restricted = created.and_then(RulesetCreated::restrict_self);
     restricted.map(drop).map_err(io::Error::other)
 }
@@ -161,7 +181,7 @@ mod tests {
         let closed = (20_000..30_000).find_map(|port| TcpListener::bind(("127.0.0.1", port)).ok());
         let closed = closed.expect("a port").local_addr().expect("bound");
         let held = std::thread::spawn(move || {
-            if hold().is_err() {
+            if hold(of_servers()).is_err() {
                 // This kernel has no such rules.
                 return;
             }
@@ -181,7 +201,7 @@ mod tests {
         for _ in 0..20 {
             let server = TcpListener::bind("127.0.0.1:0").expect("a port");
             let port = server.local_addr().expect("bound").port();
-            assert!(of_servers().step_by(2).any(|given| given == port), "{port}");
+            assert!(is_of_servers(&of_servers(), port), "{port}");
         }
     }
 }

@@ -73,41 +73,47 @@ pub(super) async fn review(
     end_what_was_left(context, gate).await?;
     for pause in std::iter::once(Duration::ZERO).chain(AGAIN_AFTER) {
         tokio::time::sleep(pause).await;
-        match asked(context, gate, Some(work), &mut review).await {
-            Ok(verdict) => return Ok(with_verdict(review, verdict)),
-            Err(NoVerdict::Undone(trouble)) => return Err(trouble.with_review(review)),
-            Err(why) => tell_no_verdict(context, &mut review, &why),
+        if let Some(verdict) = judged(context, gate, Some(work), &mut review).await? {
+            return Ok(with_verdict(review, verdict));
         }
     }
-    let why = review.findings.last().map_or("", String::as_str);
-    let agent = gate.agent.as_deref().unwrap_or_default();
-    let why = format!(
-        "failed to get a verdict of the reviewer `{agent}` for the gate `{}`: {why}",
-        gate.name
-    );
-    match asked(context, gate, None, &mut review).await {
-        Ok(_of_nothing) => {}
-        Err(NoVerdict::Undone(trouble)) => return Err(trouble.with_review(review)),
-        Err(_) => return Err(StepError::of_surroundings(why).with_review(review)),
+    let why = review.findings.last().cloned().unwrap_or_default();
+    if judged(context, gate, None, &mut review).await?.is_none() {
+        let agent = gate.agent.as_deref().unwrap_or_default();
+        let gate = &gate.name;
+        let why = format!(
+            "failed to get a verdict of the reviewer `{agent}` for the gate `{gate}`: {why}"
+        );
+        return Err(StepError::of_surroundings(why).with_review(review));
     }
     // What kept it from one may have been over by then.
-    match asked(context, gate, Some(work), &mut review).await {
-        Ok(verdict) => Ok(with_verdict(review, verdict)),
-        Err(NoVerdict::Undone(trouble)) => Err(trouble.with_review(review)),
-        Err(why) => {
-            tell_no_verdict(context, &mut review, &why);
-            Ok(review)
-        }
-    }
+    Ok(
+        match judged(context, gate, Some(work), &mut review).await? {
+            Some(verdict) => with_verdict(review, verdict),
+            None => review,
+        },
+    )
 }
 
-fn tell_no_verdict(context: &StepContext, review: &mut GateResult, why: &NoVerdict) {
+/// Asks once, about work or about nothing; a start without a verdict is told, and none where nobody could be asked.
+async fn judged(
+    context: &StepContext,
+    gate: &Gate,
+    work: Option<&Gated<'_>>,
+    review: &mut GateResult,
+) -> Result<Option<Verdict>, StepError> {
+    let why = match asked(context, gate, work, review).await {
+        Ok(verdict) => return Ok(Some(verdict)),
+        Err(NoVerdict::Undone(trouble)) => return Err(trouble.with_review(review.clone())),
+        Err(why) => why,
+    };
+    let of = work.map_or("nothing".to_owned(), |_| context.id().to_string());
     context.tell_warning(format!(
-        "the gate `{}` has no verdict on {}: {why}",
-        review.name,
-        context.id()
+        "the gate `{}` has no verdict on {of}: {why}",
+        gate.name
     ));
     review.findings.push(why.to_string());
+    Ok(None)
 }
 
 fn with_verdict(review: GateResult, verdict: Verdict) -> GateResult {
