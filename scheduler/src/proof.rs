@@ -134,6 +134,14 @@ impl Proof {
         }
     }
 
+    /// Tells whether it was refused for what became of tests that passed before.
+    pub const fn is_of_old_tests(&self) -> bool {
+        matches!(
+            self.reason,
+            Some(Reason::OldTestFailed | Reason::OldTestGone | Reason::OldTestSkipped)
+        )
+    }
+
     /// Says a thing that people should know.
     pub(crate) fn noted(mut self, note: impl Into<String>) -> Self {
         self.notes.push(note.into());

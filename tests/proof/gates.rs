@@ -160,8 +160,33 @@ fn a_gate_that_an_agent_takes_away_fails_its_attempt_and_stops_nobody() {
     let attempt = &attempts(&report, "1")[0];
     assert_eq!(attempt["failure"], "gate-failed", "{report}");
     let evidence = attempt["proof"]["gates"][0]["findings"].to_string();
-    assert!(evidence.contains("it can't be run any more"), "{evidence}");
+    let words = "it can't be run with this work, as it can with what has landed";
+    assert!(evidence.contains(words), "{evidence}");
     assert_eq!(task(&report, "2")["state"], "landed", "{report}");
+}
+
+#[test]
+fn a_gate_whose_program_has_landed_and_that_work_takes_away_fails_that_work_alone() {
+    let tasks: [(&str, &str, &[&str]); 3] = [
+        ("1", "Document how to check", &[]),
+        ("2", "Document this", &["1"]),
+        ("3", "Document that", &["1"]),
+    ];
+    let agent = format!(
+        "{HONEST}\ncase $TM_TASK_ID in 1) echo '#!/bin/sh' > gate.sh; chmod +x gate.sh ;; 2) echo 'exit 127' >> gate.sh ;; esac"
+    );
+    let scene = Scene::new(&tasks, &agent);
+    let lint = json!({"name": "lint", "command": "./gate.sh"});
+    settings(&scene, &json!({"gates": [lint]}));
+    let report = scene.runs(&["--retries", "0"], 3);
+    assert_eq!(
+        attempts(&report, "2")[0]["failure"],
+        "gate-failed",
+        "{report}"
+    );
+    for landed in ["1", "3"] {
+        assert_eq!(task(&report, landed)["state"], "landed", "{report}");
+    }
 }
 
 #[test]

@@ -3,13 +3,21 @@
 use crate::git::{exclusion, path_of};
 use crate::{Repository, Result, TreeId, Treeish};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use tm_scheduler::CommitId;
 
 /// Files whose difference is shown are no longer together: it is held as a text.
 pub(crate) const LONGEST_DIFFERENCE: u64 = 64 * 1024 * 1024;
-/// So many files can be left out of a difference by name.
+/// So many files can be left out of a difference by name, and so many are named.
 const MOST_LEFT_OUT: usize = 1_000;
+/// What git says of a file besides its path and its lines, in bytes at the most.
+const OF_HEADER: u64 = 256;
+/// So often it says the path, in the summary and four times before the lines; a byte that is no letter takes four where it
+/// is quoted.
+const PATHS: u64 = 5 * 4;
+/// A line of one byte takes two: it is marked.
+const OF_LINES: u64 = 2;
 
 impl Repository {
     /// Returns the difference between two commits as text, with a summary of the files first; of the longest
@@ -18,16 +26,31 @@ impl Repository {
     /// # Errors
     /// git refused.
     pub fn diff(&self, from: &CommitId, to: &dyn Treeish) -> Result<String> {
+        self.diff_within(LONGEST_DIFFERENCE, from, to)
+    }
+
+    /// As `diff`, for whoever holds another length.
+    pub(crate) fn diff_within(
+        &self,
+        most: u64,
+        from: &CommitId,
+        to: &dyn Treeish,
+    ) -> Result<String> {
         self.assert_walkable(to)?;
         let tree = TreeId(self.object(&to.to_string(), "tree")?);
-        let long = self.too_long_to_show(&self.tree_of(from)?, &tree)?;
+        let long = self.too_long_to_show(most, &self.tree_of(from)?, &tree)?;
         let git = self.git("diff --no-ext-diff --stat --patch");
         let git = git.commit(from).commit(to);
         if long.is_empty() {
             return git.text();
         }
-        let names = long.iter().map(|path| format!("    {}\n", path.display()));
-        let names: String = names.collect();
+        let mut names = String::new();
+        for path in long.iter().rev().take(MOST_LEFT_OUT) {
+            let _ = writeln!(names, "    {}", path.display());
+        }
+        if let more @ 1.. = long.len().saturating_sub(MOST_LEFT_OUT) {
+            let _ = writeln!(names, "    and {more} more");
+        }
         let others = if long.len() > MOST_LEFT_OUT {
             String::new()
         } else {
@@ -49,7 +72,7 @@ impl Repository {
 
     /// Returns the longest of the files that differ between two trees, by what both have of them: so many that the difference
     /// of the others can be shown.
-    fn too_long_to_show(&self, from: &TreeId, to: &TreeId) -> Result<Vec<PathBuf>> {
+    fn too_long_to_show(&self, most: u64, from: &TreeId, to: &TreeId) -> Result<Vec<PathBuf>> {
         let differing = self.differing(from, to)?.into_iter();
         let paths: BTreeSet<Vec<u8>> = differing.map(|(path, _)| path).collect();
         let mut lengths: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
@@ -62,13 +85,20 @@ impl Repository {
                 *all = all.saturating_add(length);
             }
         }
-        let mut longest: Vec<(u64, Vec<u8>)> =
-            lengths.into_iter().map(|(path, all)| (all, path)).collect();
+        let shown = |path: &[u8], length: u64| {
+            let path = (path.len() as u64).saturating_mul(PATHS);
+            let lines = length.saturating_mul(OF_LINES);
+            lines.saturating_add(path).saturating_add(OF_HEADER)
+        };
+        let longest = lengths
+            .into_iter()
+            .map(|(path, length)| (shown(&path, length), path));
+        let mut longest: Vec<(u64, Vec<u8>)> = longest.collect();
         longest.sort_unstable();
-        let mut shown: u64 = 0;
+        let mut all: u64 = 0;
         longest.retain(|(length, _)| {
-            shown = shown.saturating_add(*length);
-            shown > LONGEST_DIFFERENCE
+            all = all.saturating_add(*length);
+            all > most
         });
         Ok(longest.iter().map(|(_, path)| path_of(path)).collect())
     }

@@ -21,10 +21,12 @@ pub fn blame(proof: &Proof, base_now: &TestReport) -> Blame {
     if proof.holds() {
         return Blame::Nobody;
     }
+    let all = |is_of_base: &dyn Fn(&String) -> bool| proof.regressions.iter().all(is_of_base);
     let is_of_base = match proof.reason {
-        Some(Reason::OldTestFailed) => {
-            cannot_run(base_now).is_some()
-                || proof.regressions.iter().all(|name| base_now.fails(name))
+        Some(Reason::OldTestFailed) => all(&|name| !base_now.passes(name)),
+        // A test that fails there is there, and the work takes it out of sight.
+        Some(Reason::OldTestGone | Reason::OldTestSkipped) => {
+            all(&|name| !base_now.passes(name) && !base_now.fails(name))
         }
         Some(Reason::ExitStatusOnly) => !base_now.end.succeeded(),
         Some(Reason::CannotRun) => cannot_run(base_now).is_some(),
@@ -34,6 +36,11 @@ pub fn blame(proof: &Proof, base_now: &TestReport) -> Blame {
 }
 
 impl TestReport {
+    /// Tells whether the tests as a whole could be run.
+    pub fn could_be_run(&self) -> bool {
+        cannot_run(self).is_none()
+    }
+
     /// Returns the report with what passed in an earlier one of the same tree taken as passed: a test that passes in either
     /// is not broken.
     #[must_use]
@@ -105,6 +112,20 @@ mod tests {
         assert_eq!(of(&green, &red, &red, &gone), Blame::Base);
         assert_eq!(of(&green, &gone, &gone, &gone), Blame::Base);
         assert_eq!(of(&green, &gone, &gone, &green), Blame::Work);
+    }
+
+    #[test]
+    fn what_has_landed_is_to_blame_where_it_hides_the_same_tests_by_now() {
+        let green = report(&[("a", PASSED), ("b", PASSED)]);
+        let skipped = report(&[("a", TestOutcome::Skipped), ("b", PASSED)]);
+        let gone = report(&[("b", PASSED)]);
+        for hidden in [&skipped, &gone] {
+            assert_eq!(of(&green, hidden, hidden, hidden), Blame::Base);
+            assert_eq!(of(&green, hidden, hidden, &green), Blame::Work);
+            let red = report(&[("a", FAILED), ("b", PASSED)]);
+            assert_eq!(of(&green, hidden, hidden, &red), Blame::Work);
+            assert_eq!(of(&green, &red, &red, hidden), Blame::Base);
+        }
     }
 
     #[test]

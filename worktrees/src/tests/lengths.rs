@@ -69,3 +69,22 @@ fn of_files_that_nobody_reads_a_difference_has_the_names_alone() {
     assert!(text.contains(long), "{text}");
     assert!(text.contains("+of one line"), "{text}");
 }
+
+#[test]
+fn the_names_of_files_without_a_line_count_as_well() {
+    let scene = Scene::new();
+    let base = scene.head();
+    let folder = scene.repository.checkout_root().join("n".repeat(200));
+    std::fs::create_dir(&folder).expect("a folder");
+    for number in 0..1_100 {
+        write(&folder.join(format!("{number:0>200}")), "");
+    }
+    scene.git(&["add", "."]);
+    scene.git(&["commit", "--quiet", "-m", "names"]);
+    let scene = scene.anew();
+    let most = 4 * 1024 * 1024;
+    let text = scene.repository.diff_within(most, &base, &scene.head());
+    let text = text.expect("a difference");
+    assert!((text.len() as u64) < most, "{}", text.len());
+    assert!(text.starts_with("Changed as well"), "{}", &text[..200]);
+}

@@ -169,23 +169,28 @@ enum GateLook {
     CannotRun(String),
 }
 
-/// A gate that can't be run for the work, and now neither for the user's commit that the run began with, says nothing of the
-/// work: somebody has to see to it. One that can be run there was taken away by agents, and its failing is the work's.
+/// A gate that can't be run for the work is the work's doing where it can be run now with what has landed, which may have
+/// brought its program. Where it can't be run there either, it says nothing of the work: somebody has to see to it.
 async fn not_run(context: &StepContext, gate: &Gate, why: &str) -> Result<GateResult, StepError> {
-    let base = &context.setup.header.base_commit;
-    if let GateLook::CannotRun(why) = run_now(context, gate, base).await? {
-        return Err(StepError::of_surroundings(format!(
-            "failed to run the gate `{}`: {why}",
-            gate.name
-        )));
-    }
-    let taken_away = GateRun {
-        succeeded: false,
-        findings: vec![format!(
-            "it can't be run any more, as it could where the run began: {why}"
-        )],
+    let landed = context.integration_tip()?;
+    let GateLook::CannotRun(of_landed) = run_now(context, gate, &landed).await? else {
+        let without_it = GateRun {
+            succeeded: false,
+            findings: vec![format!(
+                "it can't be run with this work, as it can with what has landed: {why}"
+            )],
+        };
+        return Ok(judge_gate(&gate.name, &[], &without_it));
     };
-    Ok(judge_gate(&gate.name, &[], &taken_away))
+    let base = &context.setup.header.base_commit;
+    let since = match run_now(context, gate, base).await? {
+        GateLook::Ran(_) => " with what has landed, as it can where the run began",
+        GateLook::CannotRun(_) => "",
+    };
+    let gate = &gate.name;
+    Err(StepError::of_surroundings(format!(
+        "failed to run the gate `{gate}`{since}: {of_landed}"
+    )))
 }
 
 /// What the findings of a gate are compared with. What lands may have findings of its own only where the gate was asked

@@ -6,8 +6,12 @@ use crate::trailers::Claims;
 use crate::{StepError, briefly};
 use tm_executors::testing::TestCommand;
 use tm_scheduler::verdict::{Blame, FirstFailing, blame};
-use tm_scheduler::{CommitId, Proof, Reason, TestReport};
+use tm_scheduler::{CommitId, Proof, TestReport};
 use tm_worktrees::{Error, Repository};
+
+/// So many commits at the most lie between what an attempt begins with and what has landed: one for each of those on which it
+/// depends, and a RED.
+const MOST_ABOVE: usize = 1_000;
 
 /// What fails by now.
 pub(super) struct FailsByNow<'a> {
@@ -57,11 +61,11 @@ async fn since(context: &StepContext, failing: &FailsByNow<'_>) -> Result<Since,
         return Ok(Since::Unknown(why.to_owned()));
     };
     let base_now = measured(context, failing, (base, "landing-base")).await?;
-    if landings.is_empty() || blame(failing.proof, &base_now) == Blame::Base {
+    if landings.is_empty() || !base_now.could_be_run() {
         return Ok(Since::Always);
     }
     let mut proof = failing.proof.clone();
-    if proof.reason == Some(Reason::OldTestFailed) {
+    if proof.is_of_old_tests() {
         // A test that came later says nothing of what was before it.
         let is_there = |name: &String| base_now.tests.contains_key(name);
         proof.regressions.retain(is_there);
@@ -69,9 +73,9 @@ async fn since(context: &StepContext, failing: &FailsByNow<'_>) -> Result<Since,
             let why = "the tests that fail came with what has landed";
             return Ok(Since::Unknown(why.to_owned()));
         }
-        if blame(&proof, &base_now) == Blame::Base {
-            return Ok(Since::Always);
-        }
+    }
+    if blame(&proof, &base_now) == Blame::Base {
+        return Ok(Since::Always);
     }
     let mut search = FirstFailing::among(landings.len());
     while let Some(number) = search.next() {
@@ -93,13 +97,28 @@ async fn measured(
         .await
 }
 
-/// Tells whether a commit is what had landed at some moment, and nothing that tm made for an attempt to begin with.
-pub(super) fn is_of_landings(
+/// Returns what had landed at some moment and is nearest below a commit, by first parents; what tm made for an attempt to begin
+/// with, and a RED, are above it. `None` where nothing of the run's is near.
+pub(super) fn landed_below(
     repository: &Repository,
     commit: &CommitId,
-    tip: &CommitId,
-) -> Result<bool, Error> {
-    Ok(landings(repository, commit, tip)?.is_some())
+    (began_with, tip): (&CommitId, &CommitId),
+) -> Result<Option<CommitId>, Error> {
+    let Some(mut landed) = landings(repository, began_with, tip)? else {
+        return Ok(None);
+    };
+    landed.push(began_with.clone());
+    let mut at = commit.clone();
+    for _ in 0..MOST_ABOVE {
+        if landed.contains(&at) {
+            return Ok(Some(at));
+        }
+        let Some(before) = repository.first_parent(&at)? else {
+            return Ok(None);
+        };
+        at = before;
+    }
+    Ok(None)
 }
 
 /// What landed on top of `base`, the oldest first; `None` where it is not where the line of first parents leads.

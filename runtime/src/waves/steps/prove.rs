@@ -2,7 +2,7 @@
 
 use super::context::{Gated, StepContext};
 use super::gates::{gate_phase, gated};
-use super::landed_fails::{FailsByNow, is_of_landings, why_nothing_lands};
+use super::landed_fails::{FailsByNow, landed_below, why_nothing_lands};
 use crate::{StepError, Work, briefly, describe, prove as prove_work};
 use itertools::Itertools as _;
 use std::fmt::Write as _;
@@ -100,38 +100,42 @@ async fn assert_base_passes_still(
     work: &Work,
     proof: &Proof,
 ) -> Result<(), StepError> {
-    let is_of_tests = matches!(
-        proof.reason,
-        Some(Reason::OldTestFailed | Reason::ExitStatusOnly | Reason::CannotRun)
-    );
+    let is_old = proof.is_of_old_tests();
+    let is_of_tests = is_old
+        || matches!(
+            proof.reason,
+            Some(Reason::ExitStatusOnly | Reason::CannotRun)
+        );
     let Some(command) = work.command.as_ref().filter(|_| is_of_tests) else {
         return Ok(());
     };
-    let (cache, base) = (context.result_cache(), &work.base);
-    if blame(proof, &cache.at(base, command).await) == Blame::Base {
-        return Ok(());
-    }
-    let repository = context.repository();
+    let (cache, repository) = (context.result_cache(), context.repository());
     let tip = context.integration_tip()?;
-    let has_landed = briefly(|| is_of_landings(repository, base, &tip))?;
-    if !has_landed {
+    let of_run = (&context.setup.header.base_commit, &tip);
+    let Some(landed) = briefly(|| landed_below(repository, &work.base, of_run))? else {
+        return Ok(());
+    };
+    let before = cache.at(&landed, command).await;
+    // A RED may have brought tests that nobody else has.
+    let mut proof = proof.clone();
+    proof.regressions.retain(|test| before.passes(test));
+    if is_old && proof.regressions.is_empty() || blame(&proof, &before) == Blame::Base {
         return Ok(());
     }
     for name in BASE_NOW {
         // What the work's own run said stands where this one says nothing.
-        let Ok(now) = cache.measure(base, command, (&work.scratch, name)).await else {
+        let Ok(now) = cache.measure(&landed, command, (&work.scratch, name)).await else {
             return Ok(());
         };
-        let is_old = proof.reason == Some(Reason::OldTestFailed);
-        let fails_as_well = !is_old || proof.regressions.iter().all(|test| now.fails(test));
-        if blame(proof, &now) != Blame::Base || !fails_as_well {
+        let says_as_much = !is_old || now.could_be_run();
+        if blame(&proof, &now) != Blame::Base || !says_as_much {
             return Ok(());
         }
     }
     let failing = FailsByNow {
-        head: base,
+        head: &landed,
         command,
-        proof,
+        proof: &proof,
     };
     Err(why_nothing_lands(context, failing).await)
 }
