@@ -7,7 +7,7 @@ use crate::report::refuse_doubted;
 use crate::review::{ReviewedRun, refuse_under_way};
 use tm_scheduler::{BranchName, CommitId};
 use tm_store::run::{RunLock, is_autopilot_run};
-use tm_worktrees::{Diffstat, FastForwardPolicy, Landing};
+use tm_worktrees::{BroughtIn, Diffstat, FastForwardPolicy, Landing};
 
 /// Whether work may be passed on that somebody rejected.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -131,7 +131,7 @@ pub fn merge_into_checkout(
     project: &Project,
     branch: &BranchName,
     how: FastForwardPolicy,
-) -> Result<CommitId, Error> {
+) -> Result<BroughtIn, Error> {
     project
         .repository
         .merge_into_checkout(branch, how)

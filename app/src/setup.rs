@@ -97,7 +97,7 @@ pub(crate) async fn run_setup(
         kept_tests: kept(&repository, &header)?,
         parts: parts(project)?,
         rules: rules(&settings),
-        never_commit: never_commit(&settings, Some(backlog.path()), root)?,
+        never_commit: never_commit(&settings, Some(&backlog), root)?,
         own_files,
         executor,
         tm_program: std::env::current_exe()?,
@@ -254,14 +254,15 @@ fn check_tests(plan: &WavePlan, tasks: &[Task]) -> Result<(), Error> {
 /// The patterns of the settings, and the backlog itself.
 pub(crate) fn never_commit(
     settings: &Settings,
-    backlog: Option<&Path>,
+    backlog: Option<&BacklogSource>,
     root: &Path,
 ) -> Result<PathPatterns, Error> {
-    let mut patterns = settings.git.never_commit.clone();
-    let backlog = backlog.map(std::path::absolute).transpose()?;
-    let within = backlog.iter().flat_map(|path| path.strip_prefix(root));
-    patterns.extend(within.map(|path| format!("/{}", path.display())));
-    Ok(PathPatterns::new(&patterns)?)
+    let files = backlog.map(|backlog| backlog.files_below(root));
+    let patterns = &settings.git.never_commit;
+    Ok(PathPatterns::with_files(
+        patterns,
+        &files.unwrap_or_default(),
+    )?)
 }
 
 /// Returns where presets of the user's own are; outside of a repository, `.taskmaster/presets` of the folder itself.

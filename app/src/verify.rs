@@ -183,11 +183,8 @@ fn of_checkout(project: &Project, order: &VerifyOrder, folder: &Path) -> Result<
         Some(base) => base,
         None => base_of_checkout(repository, phase, &whole)?,
     };
-    let backlog = BacklogSource::find(root).map_or_else(
-        |_| root.join("backlog.yaml"),
-        |source| source.path().to_owned(),
-    );
-    let never_commit = never_commit(&project.loaded.settings, Some(&backlog), root)?;
+    let backlog = BacklogSource::find(root).ok();
+    let never_commit = never_commit(&project.loaded.settings, backlog.as_ref(), root)?;
     let (tree, _) = repository.without(&never_commit, &whole, &base)?;
     // A GREEN without a run is built on its RED.
     let below = match phase {

@@ -9,13 +9,16 @@ use crate::project::open;
 use clap::Args;
 use itertools::Itertools as _;
 use serde_json::{Value, json};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use tm_app::{
     DoubtedWork, Error, Homecoming, Per, Project, PullOrder, PullRequest, PullRequests, Rejected,
     ReviewedRun, foresee,
 };
 use tm_scheduler::{BranchName, counted};
 use tm_worktrees::FastForwardPolicy;
+
+/// So many hooks are named.
+const SHOWN_HOOKS: usize = 5;
 
 /// `tm waves land`.
 #[derive(Args)]
@@ -107,10 +110,36 @@ impl MergeChoice {
             say!("nothing was changed");
             return Ok(());
         }
-        let tip = tm_app::merge_into_checkout(project, branch, self.policy())?;
-        say!("`{onto}` is at {tip}");
+        let merged = tm_app::merge_into_checkout(project, branch, self.policy())?;
+        say!("`{onto}` is at {}", merged.commit);
+        tell_hooks(&merged.brought_hooks);
         Ok(())
     }
+}
+
+/// Says that no hook was run, because of what was brought in.
+fn tell_hooks(brought: &[PathBuf]) {
+    if brought.is_empty() {
+        return;
+    }
+    let named = brought
+        .iter()
+        .take(SHOWN_HOOKS)
+        .map(|path| format!("`{}`", path.display()));
+    let named = named.collect::<Vec<_>>().join(", ");
+    let more = brought.len().saturating_sub(SHOWN_HOOKS);
+    let more = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    say!(
+        "{}",
+        tm_untrusted::clean(&format!(
+            "no hook was run, since this changes your hooks: {named}{more}; git runs them from now on, so look at them first \
+             (`git diff ORIG_HEAD`)"
+        ))
+    );
 }
 
 /// `tm pr`.

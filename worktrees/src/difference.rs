@@ -1,16 +1,19 @@
 //! Differences as text, for people and for whoever reviews work: within bounds, whatever is in the files.
 
-use crate::git::{exclusion, path_of};
-use crate::{Repository, Result, TreeId, Treeish};
+use crate::git::{LONGEST_WORDS, exclusion, path_of};
+use crate::{Error, Repository, Result, TreeId, Treeish};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use tm_scheduler::CommitId;
 
 /// Files whose difference is shown are no longer together: it is held as a text.
 pub(crate) const LONGEST_DIFFERENCE: u64 = 64 * 1024 * 1024;
-/// So many files can be left out of a difference by name, and so many are named.
-const MOST_LEFT_OUT: usize = 1_000;
+/// So many of the files that are left out are named.
+const MOST_NAMED: usize = 1_000;
+/// What git says where it may have no more.
+const OUT_OF_MEMORY: &str = "Out of memory";
 /// What git says of a file besides its path and its lines, in bytes at the most.
 const OF_HEADER: u64 = 256;
 /// So often it says the path, in the summary and four times before the lines; a byte that is no letter takes four where it
@@ -39,26 +42,34 @@ impl Repository {
         self.assert_walkable(to)?;
         let tree = TreeId(self.object(&to.to_string(), "tree")?);
         let long = self.too_long_to_show(most, &self.tree_of(from)?, &tree)?;
-        let git = self.git("diff --no-ext-diff --stat --patch");
-        let git = git.commit(from).commit(to);
-        if long.is_empty() {
-            return git.text();
-        }
-        let mut names = String::new();
-        for path in long.iter().rev().take(MOST_LEFT_OUT) {
-            let _ = writeln!(names, "    {}", path.display());
-        }
-        if let more @ 1.. = long.len().saturating_sub(MOST_LEFT_OUT) {
-            let _ = writeln!(names, "    and {more} more");
-        }
-        let others = if long.len() > MOST_LEFT_OUT {
-            String::new()
+        // What a program of the user's would make of what agents wrote is not what lands.
+        let git = self.git("diff --no-ext-diff --no-textconv --stat --patch");
+        let git = git.commit(from).commit(to).merging();
+        let left_out: Vec<OsString> = long.iter().map(|path| exclusion(path)).collect();
+        let words: usize = left_out.iter().map(|word| word.len() + 1).sum();
+        let shown = if long.is_empty() {
+            git.text()
+        } else if words <= LONGEST_WORDS {
+            git.args(["--", ":(top)"]).args(left_out).text()
         } else {
-            let left_out = long.iter().map(|path| exclusion(path));
-            git.args(["--", ":(top)"]).args(left_out).text()?
+            Ok(String::new())
         };
+        let shown = shown.or_else(|error| {
+            let is_too_much = match &error {
+                Error::GitTookTooLong { .. } => true,
+                Error::Git { message, .. } => message.contains(OUT_OF_MEMORY),
+                _ => false,
+            };
+            let words =
+                "The difference can't be shown: git takes too long for it, or too much memory.\n";
+            is_too_much.then(|| words.to_owned()).ok_or(error)
+        })?;
+        if long.is_empty() {
+            return Ok(shown);
+        }
         Ok(format!(
-            "Changed as well, and too long for the difference to be shown:\n{names}\n{others}"
+            "Changed as well, and too long for the difference to be shown:\n{}\n{shown}",
+            named(&long)
         ))
     }
 
@@ -102,4 +113,16 @@ impl Repository {
         });
         Ok(longest.iter().map(|(_, path)| path_of(path)).collect())
     }
+}
+
+/// The last of some paths, a line each.
+fn named(paths: &[PathBuf]) -> String {
+    let mut names = String::new();
+    for path in paths.iter().rev().take(MOST_NAMED) {
+        let _ = writeln!(names, "    {}", path.display());
+    }
+    if let more @ 1.. = paths.len().saturating_sub(MOST_NAMED) {
+        let _ = writeln!(names, "    and {more} more");
+    }
+    names
 }

@@ -40,6 +40,9 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// seconds in all.
 const PATIENCE: [u64; 5] = [30, 90, 270, 810, 2_430];
 
+/// A program can be given so many bytes of paths everywhere.
+pub(crate) const LONGEST_WORDS: usize = 96 * 1024;
+
 /// Returns the pauses after which is tried again what another git's lock refused.
 pub(crate) fn patience() -> impl Iterator<Item = Duration> {
     PATIENCE.into_iter().map(Duration::from_millis)
@@ -126,7 +129,7 @@ pub(crate) struct Git {
 const SETTINGS: &str = "gc.auto=0 maintenance.auto=false core.fsmonitor=false core.commitGraph=false advice.detachedHead=false \
     core.filesRefLockTimeout=1000 core.packedRefsTimeout=2000 core.trustctime=true core.checkStat=default \
     core.ignoreStat=false core.sparseCheckout=false core.untrackedCache=false core.splitIndex=false \
-    index.sparse=false index.version=2 submodule.recurse=false log.showSignature=false \
+    index.sparse=false index.version=2 index.threads=1 submodule.recurse=false log.showSignature=false \
     merge.renameLimit=400 diff.renameLimit=400";
 
 /// Commands that change refs, index, worktrees or files; around each there is a point at which tests let tm die.

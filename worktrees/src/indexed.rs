@@ -132,6 +132,14 @@ pub(crate) fn is_attributes(path: &[u8]) -> bool {
     path.rsplit(|&byte| byte == b'/').next() == Some(b".gitattributes")
 }
 
+/// What may follow the entries (gitformat-index): trees, resolved conflicts, what is untracked, what a monitor of files said, and
+/// that there may be folders among the entries.
+const KNOWN_EXTENSIONS: [&[u8]; 5] = [b"TREE", b"REUC", b"UNTR", b"FSMN", b"sdir"];
+/// The name and the length of each.
+const EXTENSION: usize = 8;
+/// An index ends with it, in bytes.
+const CHECKSUM: usize = 20;
+
 /// Gives out the entries of an index of tm's own, with whether it is certain what their files were; `None` for one of a form
 /// that only git reads.
 ///
@@ -150,7 +158,23 @@ fn each_entry(index: &Path, mut take: impl FnMut(&Entry<'_>, bool)) -> Option<()
         take(&entry, is_certain);
         rest = rest.get(entry.length..)?;
     }
-    Some(())
+    has_known_extensions(rest).then_some(())
+}
+
+/// Tells whether all that follows the entries adds none and says of none where it begins: git would read other ones.
+fn has_known_extensions(mut rest: &[u8]) -> bool {
+    while rest.len() > CHECKSUM {
+        let known = KNOWN_EXTENSIONS.iter().any(|name| rest.starts_with(name));
+        if rest.len() < EXTENSION || !known {
+            return false;
+        }
+        let length = EXTENSION.saturating_add(number(rest, EXTENSION - 4) as usize);
+        let Some(next) = rest.get(length..) else {
+            return false;
+        };
+        rest = next;
+    }
+    rest.len() == CHECKSUM
 }
 
 /// Returns the objects of an index of tm's own that says nothing of its entries but which objects they are, without the

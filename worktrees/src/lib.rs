@@ -87,7 +87,7 @@ pub use hooks::{
 pub use in_checkout::GitInCheckout;
 pub use left_locks::LeftLock;
 pub use merge::{Conflict, ConflictedText, Conflicts, Landing, MergePreview};
-pub use merge_into_checkout::FastForwardPolicy;
+pub use merge_into_checkout::{BroughtIn, FastForwardPolicy};
 pub use merged::{Besides, Merged, OwnReference};
 pub use objects::ObjectCheck;
 pub use owned::{LONGEST_LOOK, Lister, Looker, OwnedHead};

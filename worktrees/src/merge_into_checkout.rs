@@ -3,13 +3,26 @@
 
 use crate::git::path_of;
 use crate::repository::git_folders::GitFolders;
+use crate::repository::settings::HooksFolder;
 use crate::{Error, Landing, ObjectCheck, Repository, Result};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use tm_scheduler::verdict::ChangeKind;
 use tm_scheduler::{BranchName, CommitId};
 
 /// So many paths are told to git as arguments.
 const MOST_ARGUMENTS: usize = 200;
+
+/// The folder of those hooks that a program lays out which call what lies above.
+const OF_WRAPPERS: &str = "_";
+
+/// What a merge came to.
+#[derive(Clone, Debug)]
+pub struct BroughtIn {
+    /// Where the user's branch is.
+    pub commit: CommitId,
+    /// Files where hooks are that it brought: no hook was run.
+    pub brought_hooks: Vec<PathBuf>,
+}
 
 /// How a branch is brought in.
 #[derive(Clone, Copy, Debug)]
@@ -21,8 +34,9 @@ pub enum FastForwardPolicy {
 }
 
 impl Repository {
-    /// Merges a branch into the checkout, with hooks and signing as the user has them set up. What can't be merged is
-    /// left as it was, a merge of the user's own among that.
+    /// Merges a branch into the checkout, with hooks and signing as the user has them set up. Hooks that lie in the checkout, and
+    /// are other ones with what is merged, are not run: git would run them before anybody could look at them. What can't be
+    /// merged is left as it was, a merge of the user's own among that.
     ///
     /// # Errors
     /// git would write through a link (`WrittenElsewhere`), what it brings is not what its name says (`ObjectsNotAsNamed`),
@@ -31,9 +45,8 @@ impl Repository {
         &self,
         branch: &BranchName,
         how: FastForwardPolicy,
-    ) -> Result<CommitId> {
+    ) -> Result<BroughtIn> {
         self.assert_git_writes_nowhere_else()?;
-        let git = |words| self.git_with_hooks(words);
         let flag = match how {
             FastForwardPolicy::ForwardOrMerge => "--ff",
             FastForwardPolicy::MergeCommit => "--no-ff",
@@ -42,7 +55,24 @@ impl Repository {
         let (head, tip) = (self.head()?.commit, self.resolve(&reference)?);
         // git would check out whatever stands under the names.
         self.check_new_objects(&tip, &head, ObjectCheck::Names)?;
-        self.assert_no_ignored_file_is_lost(&head, &tip)?;
+        let changed = match self.land(&head, &tip)? {
+            Landing::Clean(merged) => {
+                let changed = self.differing(&head, &merged.tree)?;
+                self.assert_no_ignored_file_is_lost(&changed)?;
+                changed
+            }
+            // What the other side has otherwise may be brought in until git stops.
+            Landing::Conflict(_) => self.differing(&head, &tip)?,
+            Landing::AlreadyLanded => Vec::new(),
+        };
+        let changed: Vec<PathBuf> = changed.iter().map(|(path, _)| path_of(path)).collect();
+        let brought_hooks = self.hooks_among(&changed)?;
+        let git = |words| {
+            if brought_hooks.is_empty() {
+                return self.git_with_hooks(words);
+            }
+            self.git_without_hooks(words)
+        };
         let is_under_way = self.git_dir().join("MERGE_HEAD").exists();
         let merged = git("merge --quiet --no-edit")
             .args([flag, &reference])
@@ -56,7 +86,36 @@ impl Repository {
             }
             return Err(error);
         }
-        Ok(self.head()?.commit)
+        let commit = self.head()?.commit;
+        Ok(BroughtIn {
+            commit,
+            brought_hooks,
+        })
+    }
+
+    /// Returns those of some paths that lie where hooks are, as the settings say it.
+    fn hooks_among(&self, paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
+        let Some(mut folder) = self.hooks_within()? else {
+            return Ok(Vec::new());
+        };
+        if folder.ends_with(OF_WRAPPERS) {
+            folder.pop();
+        }
+        let of_hooks = paths.iter().filter(|path| path.starts_with(&folder));
+        Ok(of_hooks.cloned().collect())
+    }
+
+    /// Returns the folder of a checkout in which hooks are, from the checkout's top; `None` where they are not in one.
+    pub(crate) fn hooks_within(&self) -> Result<Option<PathBuf>> {
+        let HooksFolder::Named(named) = self.live_settings()?.hooks(self) else {
+            return Ok(None);
+        };
+        let within = match named.strip_prefix(self.checkout_root()) {
+            Ok(within) => within,
+            Err(_) if named.is_relative() => &named,
+            Err(_) => return Ok(None),
+        };
+        Ok(Some(within.components().filter(is_name).collect()))
     }
 
     /// Refuses a git folder in which a message or a log is a link to elsewhere: git writes it anew where that leads.
@@ -69,12 +128,8 @@ impl Repository {
 
     /// Refuses a merge that brings files where the checkout has ignored ones: git spares what is untracked, and writes
     /// over what is ignored.
-    fn assert_no_ignored_file_is_lost(&self, head: &CommitId, tip: &CommitId) -> Result<()> {
-        let Landing::Clean(merged) = self.land(head, tip)? else {
-            return Ok(());
-        };
-        let taken: Vec<PathBuf> = self
-            .differing(head, &merged.tree)?
+    fn assert_no_ignored_file_is_lost(&self, changed: &[(Vec<u8>, ChangeKind)]) -> Result<()> {
+        let taken: Vec<PathBuf> = changed
             .iter()
             .filter(|(_, change)| *change == ChangeKind::Added)
             .filter_map(|(path, _)| in_the_way(self.checkout_root(), &path_of(path)))
@@ -124,6 +179,10 @@ impl Repository {
             .once()
             .done()
     }
+}
+
+fn is_name(part: &Component<'_>) -> bool {
+    matches!(part, Component::Normal(_))
 }
 
 /// Returns what is where a file is to be: something of its name, or what is no folder above it.

@@ -2,7 +2,7 @@
 
 use crate::{Error, Result};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A set of patterns for paths relative to the repository.
 ///
@@ -25,6 +25,17 @@ impl PathPatterns {
             source,
         })?;
         Ok(Self { set })
+    }
+
+    /// Reads the patterns, and adds files, by their paths from the top.
+    ///
+    /// # Errors
+    /// A pattern can't be read.
+    pub fn with_files<T: AsRef<str>>(patterns: &[T], files: &[PathBuf]) -> Result<Self> {
+        let patterns = patterns.iter().map(|pattern| pattern.as_ref().to_owned());
+        let files = files.iter().map(|path| path.display().to_string());
+        let files = files.map(|path| format!("/{}", globset::escape(&path)));
+        Self::new(&patterns.chain(files).collect::<Vec<_>>())
     }
 
     /// Tells whether a path is covered.
@@ -88,6 +99,17 @@ mod tests {
         assert!(!covers("/*.log", "a/c.log"));
         assert!(!covers("a/*.log", "a/b/c.log"));
         assert!(!covers(".taskmaster/**", "x/.taskmaster/y"));
+    }
+
+    #[test]
+    fn a_file_is_covered_by_its_path_whatever_stands_in_it() {
+        let files = ["app [v2]/tasks.json", "a*b", "tasks.json"].map(PathBuf::from);
+        let patterns = PathPatterns::with_files(&["*.log"], &files).expect("valid");
+        let covered = files.iter().all(|path| patterns.covers(path));
+        assert!(covered && patterns.covers(Path::new("x/y.log")));
+        for other in ["app v/tasks.json", "axb", "x/tasks.json"] {
+            assert!(!patterns.covers(Path::new(other)), "{other}");
+        }
     }
 
     #[test]

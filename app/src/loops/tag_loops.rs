@@ -92,7 +92,7 @@ impl Common<'_> {
         let mut own_files = vec![progress.path().to_owned()];
         own_files.extend(self.project.own_folders());
         own_files.extend(backlog_path.clone());
-        let never_commit = never_commit(settings, backlog_path.as_deref(), root)?;
+        let never_commit = never_commit(settings, backlog.map(|(source, _)| source), root)?;
         let statuses = self.order.statuses()?;
         let tm_program = std::env::current_exe()?;
         // Last, so that nothing that fails leaves a worktree behind.

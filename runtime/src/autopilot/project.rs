@@ -218,13 +218,13 @@ impl Project {
 
     /// Returns what is never committed: the patterns of the settings, and the backlog.
     pub(super) fn never_commit(&self) -> Result<PathPatterns, Error> {
-        let mut patterns = self.settings.git.never_commit.clone();
-        if let Ok(source) = self.backlog_source()
-            && let Ok(path) = source.path().strip_prefix(self.root())
-        {
-            patterns.push(format!("/{}", path.display()));
-        }
-        Ok(PathPatterns::new(&patterns)?)
+        let backlog = self.backlog_source().ok();
+        let files = backlog.map(|backlog| backlog.files_below(self.root()));
+        let patterns = &self.settings.git.never_commit;
+        Ok(PathPatterns::with_files(
+            patterns,
+            &files.unwrap_or_default(),
+        )?)
     }
 
     /// Returns everything that is changed and may be committed.

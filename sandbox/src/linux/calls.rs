@@ -85,6 +85,7 @@ calls! {
     LREMOVEXATTR 198 15
     FREMOVEXATTR 199 16
     REMOVEXATTRAT 466 466
+    OPEN_TREE_ATTR 467 467
     FILE_SETATTR 469 469
     SETPRIORITY 141 140
     IOPRIO_SET 251 30
@@ -96,12 +97,13 @@ calls! {
 }
 
 /// Refused whatever their arguments are.
-const NOT_PERMITTED: [i64; 30] = [
+const NOT_PERMITTED: [i64; 31] = [
     SETNS,
     MOUNT,
     UMOUNT2,
     PIVOT_ROOT,
     OPEN_TREE,
+    OPEN_TREE_ATTR,
     MOVE_MOUNT,
     FSOPEN,
     FSCONFIG,

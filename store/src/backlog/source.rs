@@ -80,6 +80,23 @@ impl BacklogSource {
         })
     }
 
+    /// Returns the files below a folder, by their paths from there, that are the backlog: this one, and those that would be found
+    /// in place of it, where somebody made one.
+    pub fn files_below(&self, root: &Path) -> Vec<PathBuf> {
+        // Where this process is can't be unknown to whoever has read the backlog.
+        let own = std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone());
+        let place = PLACES.iter().position(|(name, _)| own.ends_with(name));
+        let mut all = vec![own.clone()];
+        if let Some(place) = place
+            && let names = Path::new(PLACES[place].0).components().count()
+            && let Some(folder) = own.ancestors().nth(names)
+        {
+            all.extend(PLACES[..place].iter().map(|(name, _)| folder.join(name)));
+        }
+        let within = all.iter().flat_map(|path| path.strip_prefix(root));
+        within.map(Path::to_owned).collect()
+    }
+
     /// Returns the file, or the folder.
     pub fn path(&self) -> &Path {
         &self.path

@@ -207,6 +207,26 @@ fn odd_fields_are_read_with_a_warning_and_never_refused() {
 }
 
 #[test]
+fn what_would_be_found_in_place_of_a_backlog_is_the_backlog_too() {
+    let below = |path: &str| {
+        let scene = Scene::new(path, "tasks: []\n");
+        let source = BacklogSource::at(&scene.path).expect("a backlog");
+        let files = source.files_below(scene.folder.path()).into_iter();
+        let files: Vec<String> = files.map(|file| file.display().to_string()).collect();
+        files.join(" ")
+    };
+    assert_eq!(
+        below("sub/tasks/tasks.json"),
+        "sub/tasks/tasks.json sub/.taskmaster/tasks/tasks.json sub/.taskmaster/backlog.yaml sub/backlog.yaml sub/backlog.yml"
+    );
+    assert_eq!(
+        below(".taskmaster/tasks/tasks.json"),
+        ".taskmaster/tasks/tasks.json"
+    );
+    assert_eq!(below("elsewhere.yaml"), "elsewhere.yaml");
+}
+
+#[test]
 fn the_current_tag_is_what_the_state_says_and_an_unknown_one_is_refused() {
     let text = r#"{"a": {"tasks": []}, "b": {"tasks": [{"id": 1, "title": "x"}]}}"#;
     let scene = Scene::new(".taskmaster/tasks/tasks.json", text);

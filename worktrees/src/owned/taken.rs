@@ -5,7 +5,7 @@ use super::untouched::{ByIndex, Unnoticed};
 use super::{OwnedFolder, SHORT};
 use crate::as_written::{reading_every_file, touch};
 use crate::files::{beginning, copy_with_time, replace};
-use crate::git::{Git, GitPlace, LONGEST_OF_WORK, exclusion, is_object_id, joined};
+use crate::git::{Git, GitPlace, LONGEST_OF_WORK, LONGEST_WORDS, exclusion, is_object_id, joined};
 use crate::indexed::{INDEX_BYTES, Indexed, Known, folders, listed_repositories, repositories};
 use crate::nested::{assert_git_may_enter, assert_git_may_look, assert_git_may_read_rules};
 use crate::{OrFailedTo as _, Result, TreeId};
@@ -24,9 +24,6 @@ const LOOKED_AT_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Nothing of it goes on for longer: it is worth less than that, and others wait for it at the end.
 pub const LONGEST_LOOK: Duration = Duration::from_secs(5);
-
-/// A program can be given so many bytes of paths everywhere.
-const LONGEST_WORDS: usize = 96 * 1024;
 
 /// Lists the untracked files of a worktree of tm's own, for whoever has not the worktree itself.
 #[derive(Clone, Debug)]

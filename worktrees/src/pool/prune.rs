@@ -87,7 +87,8 @@ impl InspectionWorktree {
 }
 
 impl Repository {
-    /// Returns a worktree on the branch: the one that has it checked out, or a new one at `folder`.
+    /// Returns a worktree on the branch: the one that has it checked out, or a new one at `folder`. Hooks that lie in a checkout
+    /// are those of the branch there, at which nobody has looked: then none is run.
     ///
     /// # Errors
     /// There is no such branch, the folder is in use, or git refused.
@@ -100,11 +101,15 @@ impl Repository {
         if self.branch_tip(branch)?.is_none() {
             return Err(Error::unknown(branch));
         }
+        let are_of_branch = self.hooks_within()?.is_some();
         self.changing_worktrees(|| {
-            self.git_with_hooks("worktree add --quiet")
-                .arg(folder)
-                .arg(branch.as_str())
-                .done()
+            let words = "worktree add --quiet";
+            let git = if are_of_branch {
+                self.git_without_hooks(words)
+            } else {
+                self.git_with_hooks(words)
+            };
+            git.arg(folder).arg(branch.as_str()).done()
         })?;
         Ok(InspectionWorktree::Made(folder.to_owned()))
     }

@@ -157,7 +157,16 @@ impl Repository {
 
     /// A call in the user's checkout as the user would make it, with hooks.
     pub(crate) fn git_with_hooks(&self, words: &str) -> Git {
-        let git = Git::unattended(&self.environment, &self.checkout_root, RunHooks::Yes);
+        self.in_checkout(words, RunHooks::Yes)
+    }
+
+    /// As `git_with_hooks`, where none is to be run.
+    pub(crate) fn git_without_hooks(&self, words: &str) -> Git {
+        self.in_checkout(words, RunHooks::No)
+    }
+
+    fn in_checkout(&self, words: &str, hooks: RunHooks) -> Git {
+        let git = Git::unattended(&self.environment, &self.checkout_root, hooks);
         self.where_rules_are_read(self.published(git), words)
     }
 }

@@ -117,7 +117,7 @@ impl Repository {
     }
 
     /// The configuration as it is now in the user's checkout; asked of git again only when one of its files changed.
-    fn live_settings(&self) -> Result<Settings> {
+    pub(crate) fn live_settings(&self) -> Result<Settings> {
         let mut listed = self.listed.lock();
         if let Some((files, settings)) = &listed.0
             && files.iter().all(|(path, before)| seen(path) == *before)

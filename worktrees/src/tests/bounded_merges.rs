@@ -71,7 +71,7 @@ fn renames_are_found_among_as_many_files_as_are_compared_in_a_moment_whatever_is
         match (landing, merged) {
             (Landing::Clean(preview), Ok(tree)) if is_found => {
                 assert_eq!(preview.tree, tree);
-                let commit = in_checkout.expect("merged");
+                let commit = in_checkout.expect("merged").commit;
                 assert_eq!(of_user.tree_of(&commit).expect("a tree"), tree);
             }
             (Landing::Conflict(landing), Err(conflict)) if !is_found => {

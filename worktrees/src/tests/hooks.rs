@@ -205,3 +205,71 @@ fn what_a_caller_hands_down_is_taken_with_the_settings_and_counts_no_more() {
     assert_eq!(handed_down("first").as_deref(), Some("first"));
     assert_eq!(handed_down("second").as_deref(), Some("first"));
 }
+
+#[test]
+fn hooks_that_a_merge_brings_are_not_run_by_it() {
+    for folder in [".husky", ".husky/_"] {
+        let scene = Scene::new();
+        let root = scene.repository.checkout_root().to_owned();
+        scene.git(&["config", "core.hooksPath", folder]);
+        write(&root.join(".husky/kept"), "");
+        scene.git(&["add", "."]);
+        scene.git(&["commit", "--quiet", "-m", "hooks"]);
+        scene.git(&["switch", "--quiet", "-c", "other"]);
+        let (ran, named) = (
+            scene.folder.path().join("ran"),
+            format!("{folder}/post-merge"),
+        );
+        let lines = format!("#!/bin/sh\necho ran >> {}\n", ran.display());
+        hook(&root.join(&named), &lines);
+        scene.git(&["add", "."]);
+        scene.git(&["commit", "--quiet", "-m", "one more"]);
+        scene.git(&["switch", "--quiet", "main"]);
+        let scene = scene.anew();
+        let merged = || {
+            let merged = scene
+                .of_user
+                .merge_into_checkout(&branch("other"), FastForwardPolicy::MergeCommit);
+            merged.expect("merged")
+        };
+        assert_eq!(merged().brought_hooks, [PathBuf::from(&named)]);
+        assert!(root.join(&named).exists() && !ran.exists(), "{folder}");
+        // By then they are the user's.
+        scene.git(&["switch", "--quiet", "other"]);
+        write(&root.join("more"), "");
+        scene.git(&["add", "."]);
+        scene.git(&["commit", "--quiet", "-m", "more"]);
+        scene.git(&["switch", "--quiet", "main"]);
+        assert!(merged().brought_hooks.is_empty());
+        assert!(ran.exists(), "{folder}");
+    }
+}
+
+#[test]
+fn a_branch_is_opened_without_the_hooks_that_it_has() {
+    let scene = Scene::new();
+    let root = scene.repository.checkout_root().to_owned();
+    let ran = scene.folder.path().join("ran");
+    let lines = format!("#!/bin/sh\necho ran >> {}\n", ran.display());
+    scene.git(&["config", "core.hooksPath", ".husky"]);
+    scene.git(&["switch", "--quiet", "-c", "other"]);
+    hook(&root.join(".husky/post-checkout"), &lines);
+    scene.git(&["add", "."]);
+    scene.git(&["commit", "--quiet", "-m", "a hook"]);
+    scene.git(&["switch", "--quiet", "main"]);
+    scene.git(&["branch", "another", "other"]);
+    let opened = |scene: Scene, name: &str| {
+        let (scene, folder) = (scene.anew(), ran.with_file_name(name));
+        let opened = scene.of_user.open_worktree(&branch(name), &folder);
+        opened.expect("opened");
+        assert!(folder.join(".husky/post-checkout").exists());
+        scene
+    };
+    let _none = std::fs::remove_file(&ran);
+    let scene = opened(scene, "other");
+    assert!(!ran.exists());
+    scene.git(&["config", "--unset", "core.hooksPath"]);
+    hook(&root.join(".git/hooks/post-checkout"), &lines);
+    let _scene = opened(scene, "another");
+    assert!(ran.exists(), "that is the user's");
+}
