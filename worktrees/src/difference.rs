@@ -73,12 +73,12 @@ impl Repository {
         ))
     }
 
-    /// Returns the difference between a commit and everything in a checkout of this repository, as `diff` does.
+    /// Returns the difference between a commit and everything in a folder where somebody works who began with it, as `diff` does.
     ///
     /// # Errors
-    /// The folder is no checkout of this repository, or git refused.
-    pub fn diff_of_checkout(&self, from: &CommitId, folder: &Path) -> Result<String> {
-        self.diff(from, &self.tree_of_checkout(folder)?)
+    /// As `tree_of_others`.
+    pub fn diff_of_others(&self, from: &CommitId, folder: &Path) -> Result<String> {
+        self.diff(from, &self.tree_of_others(folder, from)?)
     }
 
     /// Returns the longest of the files that differ between two trees, by what both have of them: so many that the difference

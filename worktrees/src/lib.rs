@@ -69,6 +69,7 @@ mod tree_of_index;
 mod united;
 mod version;
 mod work;
+mod work_of_others;
 mod writer;
 
 pub use agent_history::{AgentCommit, BroughtFile, HistoryBounds};

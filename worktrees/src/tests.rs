@@ -27,6 +27,7 @@ mod safety;
 mod united;
 mod untouched;
 mod user_indexes;
+mod work_of_others;
 
 use super::*;
 use std::collections::BTreeMap;

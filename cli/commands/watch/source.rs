@@ -258,7 +258,7 @@ impl Source {
         let repository = &self.project.repository;
         Some(match (&wanted.commit, &wanted.worktree) {
             (Some(commit), _) => repository.diff(base, commit),
-            (None, Some(worktree)) => repository.diff_of_checkout(base, Path::new(worktree)),
+            (None, Some(worktree)) => repository.diff_of_others(base, Path::new(worktree)),
             (None, None) => repository.diff(base, &self.kept(wanted)?),
         })
     }

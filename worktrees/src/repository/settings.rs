@@ -142,16 +142,35 @@ impl Settings {
     /// Leaves out the user's filters but for LFS: whatever their commands look like, they work in the checkout, and would run
     /// what somebody put there.
     pub(crate) fn leave_out_filters(&mut self) {
-        let is_lfs = |command: &str| command.starts_with(LFS);
-        let of_others: BTreeSet<String> = (self.entries.iter())
-            .filter(|(_, command)| !command.as_deref().is_some_and(is_lfs))
-            .filter_map(|(key, _)| filter_key(key))
-            .filter(|(_, what)| COMMANDS_OF_FILTER.contains(what))
-            .map(|(name, _)| name.to_owned())
-            .collect();
+        let of_others: BTreeSet<String> = self.filters_of_others().map(ToOwned::to_owned).collect();
         let is_of_others = |(name, _): (&str, &str)| of_others.contains(name);
         self.entries
             .retain(|(key, _)| !filter_key(key).is_some_and(is_of_others));
+    }
+
+    /// Returns the names of the user's filters that have a command, but for LFS.
+    fn filters_of_others(&self) -> impl Iterator<Item = &str> {
+        let is_lfs = |command: &str| command.starts_with(LFS);
+        self.entries
+            .iter()
+            .filter(move |(_, command)| !command.as_deref().is_some_and(is_lfs))
+            .filter_map(|(key, _)| filter_key(key))
+            .filter(|(_, what)| COMMANDS_OF_FILTER.contains(what))
+            .map(|(name, _)| name)
+    }
+
+    /// Returns options of git's by which these filters change nothing.
+    pub(crate) fn without_filter_commands(&self) -> Vec<String> {
+        let names: BTreeSet<&str> = self.filters_of_others().collect();
+        let without = |name: &str| {
+            let none = COMMANDS_OF_FILTER.map(|what| format!("filter.{name}.{what}="));
+            let all = none
+                .into_iter()
+                .chain([format!("filter.{name}.required=false")]);
+            all.flat_map(|setting| ["-c".to_owned(), setting])
+                .collect::<Vec<_>>()
+        };
+        names.into_iter().flat_map(without).collect()
     }
 
     fn last(&self, key: &str) -> Option<&str> {
