@@ -335,6 +335,37 @@ fn what_a_gate_finds_by_now_in_what_was_there_before_is_not_the_works() {
 }
 
 #[test]
+fn a_gate_that_fails_by_now_with_other_words_each_time_is_not_the_works() {
+    let tasks: [(&str, &str, &[&str]); 2] =
+        [("1", "Document it", &[]), ("2", "Document more", &["1"])];
+    let agent = format!("[ $TM_TASK_ID != 2 ] || touch \"$AGENT_FOLDER/is-broken\"\n{HONEST}");
+    for new_only in [true, false] {
+        let scene = Scene::new(&tasks, &agent);
+        let lint =
+            "[ ! -e \"$AGENT_FOLDER/is-broken\" ] || { cat /proc/sys/kernel/random/uuid; exit 1; }";
+        settings(
+            &scene,
+            &json!({"gates": [{"name": "lint", "command": lint, "new_only": new_only}]}),
+        );
+        let stopped = scene.run(&[]);
+        let words = String::from_utf8_lossy(&stopped.stderr).into_owned();
+        assert_eq!(stopped.status.code(), Some(1), "{words}");
+        assert!(
+            words.contains("by now it fails with what was there before"),
+            "{words}"
+        );
+        let tries = attempts(&scene.report(), "2");
+        assert!(
+            tries.len() == 1 && tries[0]["failure"].is_null(),
+            "{tries:?}"
+        );
+        std::fs::remove_file(scene.path("is-broken")).expect("removed");
+        let report = scene.runs(&[], 0);
+        assert_eq!(task(&report, "2")["state"], "landed", "{report}");
+    }
+}
+
+#[test]
 fn work_that_keeps_its_reviewer_from_a_verdict_fails_and_the_rest_lands() {
     let tasks: [(&str, &str, &[&str]); 2] =
         [("1", "Document it", &[]), ("2", "Document more", &[])];

@@ -105,61 +105,99 @@ fn first(result: &GateResult) -> &str {
         .map_or("it says nothing", String::as_str)
 }
 
+/// What is known of before may be of hours ago, and a gate may find more in the same tree by now, or fail there as well. So often
+/// it is asked about that again.
+const AGAIN: u32 = 2;
+
 async fn by_command(
     context: &StepContext,
     gate: &Gate,
     (work, commit): (&Gated<'_>, &CommitId),
 ) -> Result<GateResult, StepError> {
-    let (after, _) = run_of(context, gate, commit, Asked::Once).await?;
-    let after = match after {
+    let known = known_run(context, gate, commit)?;
+    let look = match known {
+        Some(run) => GateLook::Ran(run),
+        None => run_now(context, gate, commit).await?,
+    };
+    let after = match look {
         GateLook::Ran(run) => run,
         GateLook::CannotRun(why) => return not_run(context, gate, &why).await,
     };
-    if after.succeeded || !gate.new_only {
+    if after.succeeded {
         return Ok(judge_gate(&gate.name, &[], &after));
     }
-    let mut before = Vec::new();
-    // What is known of before may be of hours ago, and a gate may find more in the same tree by now.
-    let mut known_before = Vec::new();
-    for commit in compared_with(gate, work, context.phase()) {
-        let (run, is_known) = found_before(context, gate, commit, Asked::Once).await?;
-        before.extend(run);
-        known_before.extend(is_known.then_some(commit));
+    let compared = compared_with(gate, work, context.phase());
+    judged_against(context, gate, (compared, &after)).await
+}
+
+/// Judges what failed by what was there before, which is asked again where it is known of an earlier moment.
+async fn judged_against(
+    context: &StepContext,
+    gate: &Gate,
+    (commits, after): (&[CommitId], &GateRun),
+) -> Result<GateResult, StepError> {
+    let (mut before, mut known) = (Vec::new(), Vec::new());
+    for commit in commits {
+        match known_run(context, gate, commit)? {
+            Some(run) => {
+                known.push((commit, run.succeeded));
+                before.push(told(gate, run));
+            }
+            None if gate.new_only => before.extend(found_now(context, gate, commit).await?),
+            None => {}
+        }
     }
-    let result = judge_gate(&gate.name, &before, &after);
+    let judged = |before: &[GateRun]| {
+        let before = if gate.new_only { before } else { &[] };
+        judge_gate(&gate.name, before, after)
+    };
+    let mut result = judged(&before);
+    for _ in 0..AGAIN {
+        if result.outcome.holds() {
+            return Ok(result);
+        }
+        let mut fails_by_itself = false;
+        for (commit, had_passed) in &known {
+            let run = found_now(context, gate, commit).await?;
+            fails_by_itself |= *had_passed && run.as_ref().is_some_and(|run| !run.succeeded);
+            before.extend(run);
+        }
+        result = judged(&before);
+        if !fails_by_itself {
+            return Ok(result);
+        }
+    }
     if result.outcome.holds() {
         return Ok(result);
     }
-    for commit in known_before {
-        let (run, _) = found_before(context, gate, commit, Asked::Now).await?;
-        before.extend(run);
-    }
-    Ok(judge_gate(&gate.name, &before, &after))
+    // Whatever it says then, it says nothing of the work.
+    Err(StepError::of_surroundings(format!(
+        "failed to judge `{}` by the gate `{}`: by now it fails with what was there before as well, where it passed: {}",
+        context.id(),
+        gate.name,
+        first(&result)
+    )))
 }
 
-/// What a gate found in what was there before, nothing where it can't be run, and whether that was known.
-async fn found_before(
+/// What a gate finds now in what was there before, nothing where it can't be run.
+async fn found_now(
     context: &StepContext,
     gate: &Gate,
     commit: &CommitId,
-    asked: Asked,
-) -> Result<(Option<GateRun>, bool), StepError> {
-    let (look, is_known) = run_of(context, gate, commit, asked).await?;
-    let GateLook::Ran(mut run) = look else {
-        return Ok((None, is_known));
-    };
-    // A list that can't be read hides what is new in it, however long it could not be read.
+) -> Result<Option<GateRun>, StepError> {
+    Ok(match run_now(context, gate, commit).await? {
+        GateLook::Ran(run) => Some(told(gate, run)),
+        GateLook::CannotRun(_) => None,
+    })
+}
+
+/// What was found in what was there before, as far as it says anything of what came later: a list that can't be read hides what
+/// is new in it, however long it could not be read.
+fn told(gate: &Gate, mut run: GateRun) -> GateRun {
     let is_told = |finding: &String| !finding.starts_with(UNREADABLE);
     run.findings
         .retain(|it| gate.results.is_none() || is_told(it));
-    Ok((Some(run), is_known))
-}
-
-/// Whether a gate is run on a tree that it was run on before.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Asked {
-    Once,
-    Now,
+    run
 }
 
 /// What came of one run of a gate.
@@ -204,27 +242,24 @@ fn compared_with<'a>(gate: &Gate, work: &Gated<'a>, phase: Phase) -> &'a [Commit
     }
 }
 
-/// Runs a gate on a commit, unless its tree is known and that is enough; tells whether it is.
-async fn run_of(
+/// What a gate said of a tree when it was run there last.
+fn known_run(
     context: &StepContext,
     gate: &Gate,
     commit: &CommitId,
-    asked: Asked,
-) -> Result<(GateLook, bool), StepError> {
-    let tree = briefly(|| context.repository().tree_of(commit))?;
-    let key = format!("{tree} {}", gate.name);
+) -> Result<Option<GateRun>, StepError> {
+    let key = key(context, gate, commit)?;
     let known = context.result_cache().gates();
     let run = known.lock().get(&key).cloned();
-    if let Some(run) = run.filter(|_| asked == Asked::Once) {
-        return Ok((GateLook::Ran(run), true));
-    }
-    let look = run_now(context, gate, commit).await?;
-    if let GateLook::Ran(run) = &look {
-        known.lock().insert(key, run.clone());
-    }
-    Ok((look, false))
+    Ok(run)
 }
 
+fn key(context: &StepContext, gate: &Gate, commit: &CommitId) -> Result<String, StepError> {
+    let tree = briefly(|| context.repository().tree_of(commit))?;
+    Ok(format!("{tree} {}", gate.name))
+}
+
+/// Runs a gate on a commit; what it says is known from then on.
 async fn run_now(
     context: &StepContext,
     gate: &Gate,
@@ -247,7 +282,14 @@ async fn run_now(
         .run_in(checkout.path(), &command, scratch, &name)
         .await?;
     let log = scratch.join(format!("{name}.log"));
-    Ok(read(gate, &report, &log, checkout.path()))
+    let look = read(gate, &report, &log, checkout.path());
+    if let GateLook::Ran(run) = &look {
+        let known = result_cache.gates();
+        known
+            .lock()
+            .insert(key(context, gate, commit)?, run.clone());
+    }
+    Ok(look)
 }
 
 /// What one run found.
