@@ -3,6 +3,7 @@
 
 use crate::tree::index_entry;
 use crate::{Conflict, ConflictedText, Landing, OrFailedTo as _, Repository, Result, TreeId};
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
@@ -252,6 +253,19 @@ impl Repository {
         resolution: Resolution,
     ) -> Result<bool> {
         let is_free = |path: &str| resolution == Resolution::Driver || lock_file(path).is_some();
+        let paths: BTreeSet<&[u8]> = texts
+            .iter()
+            .map(|of| of.path.as_os_str().as_bytes())
+            .collect();
+        let files = self.files_at(tree, &paths)?;
+        let is_as_it_was = |of: &ConflictedText| {
+            let mut files = files.iter();
+            let file = files.find(|file| file.path == of.path.as_os_str().as_bytes());
+            file.is_some_and(|file| format!("{:06o}", file.mode) == of.mode)
+        };
+        if !texts.iter().all(is_as_it_was) {
+            return Ok(false);
+        }
         for of in texts {
             let path = of.path.to_string_lossy();
             if is_free(&path) {

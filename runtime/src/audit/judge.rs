@@ -15,9 +15,11 @@ use tm_scheduler::{
 };
 use tm_worktrees::MergePreview;
 
-/// Tells whether a run of the tests has no result: no test was told of, and the command did not end well.
+/// Tells whether a run of the tests has no result: what it wrote can't be read, or no test was told of and the command did not
+/// end well.
 fn says_nothing(report: &TestReport) -> bool {
-    report.tests.is_empty() && report.load_errors.is_empty() && !report.end.succeeded()
+    let is_empty = report.tests.is_empty() && report.load_errors.is_empty();
+    !report.could_be_run() || is_empty && !report.end.succeeded()
 }
 
 /// Who judges, and by what.

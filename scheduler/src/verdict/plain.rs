@@ -17,10 +17,12 @@ pub fn judge_plain(base: &TestReport, after: &TestReport, rerun: Option<&TestRep
     if let Some(why) = cannot_run(after).filter(|_| !was_as_bad) {
         return proof.refuse(failure, Reason::CannotRun, evidence(&why, after));
     }
-    if after.detail == Detail::PerTest {
+    let ends_worse = base.end.succeeded() && !passes(after, rerun);
+    // Where no results could be read before, how the command ended is all that is known.
+    if after.detail == Detail::PerTest && !(was_as_bad && ends_worse) {
         return regressions_refused(proof, after, rerun, failure);
     }
-    if base.end.succeeded() && !passes(after, rerun) {
+    if ends_worse {
         let why = "the test command passed before and fails now";
         return proof.refuse(failure, Reason::ExitStatusOnly, evidence(why, after));
     }

@@ -502,6 +502,13 @@ fn plain_work_may_break_nothing_and_leave_nothing_broken() {
         Some(Failure::Regression)
     );
     assert_eq!(judge_plain(&broken("x"), &broken("x"), None).failure, None);
+    let ended = |code| TestReport {
+        end: CommandEnd::Exited(Some(code)),
+        ..broken("x")
+    };
+    let worse = judge_plain(&ended(0), &ended(1), None);
+    assert_eq!(worse.reason, Some(Reason::ExitStatusOnly));
+    assert!(judge_plain(&ended(0), &ended(0), None).holds());
     assert_eq!(
         judge_plain(&exit(0), &exit(1), None).failure,
         Some(Failure::Regression)

@@ -1,6 +1,7 @@
 //! Conflicts of every kind: what is taken from both sides, and what nobody but a person or an agent decides.
 
 use super::*;
+use crate::tree::index_entry;
 use tm_scheduler::merging::Resolution;
 
 /// What each side makes of a repository.
@@ -298,6 +299,14 @@ fn the_history_says_how_a_merge_came_about_and_is_held_to_it() {
         seen(&mine, Some(Resolution::Driver)),
         MergedTree::Resolved,
         "only what conflicts differs"
+    );
+    let blob = scene.git(&["rev-parse", &format!("{mine}:list.txt")]);
+    let link = index_entry("120000", &blob, b"list.txt");
+    let link = scene.repository.tree_with(&mine, link);
+    assert_eq!(
+        seen(&link.expect("a tree"), Some(Resolution::Driver)),
+        MergedTree::Other,
+        "it is a file no more"
     );
     assert_eq!(
         seen(&mine, Some(Resolution::LockFile)),
