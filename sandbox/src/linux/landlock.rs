@@ -8,6 +8,7 @@ use landlock::{
     ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, PathBeneath,
     PathFd, Ruleset, RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _, Scope,
 };
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -62,7 +63,11 @@ pub(super) fn restrict(
         .handle_access(AccessFs::from_all(KNOWN))
         .and_then(Ruleset::create)
         .map_err(refused)?;
-    for (path, access) in granted(&confinement.view) {
+    let granted = granted(&confinement.view);
+    for folder in listed_alone(&granted) {
+        created = allow(created, folder, AccessFs::ReadDir.into())?;
+    }
+    for (path, access) in granted {
         let mut rights = rights(access);
         if !is_own(&path, confinement) {
             rights &= !OF_ITS_OWN;
@@ -125,12 +130,27 @@ fn allow(
         .map_err(refused)
 }
 
+/// Where the settings of the system are.
+const OF_SETTINGS: &str = "/etc";
+
 /// Returns what is to be granted: a right holds for everything below a folder and nothing takes it away again, so a folder
 /// with something below that has less is granted piece by piece.
 fn granted(view: &View) -> Vec<(PathBuf, Access)> {
     let mut granted = Vec::new();
     grant(view, Path::new("/"), &mut granted);
     granted
+}
+
+/// Returns the folders of the system's settings that are granted piece by piece: what is closed in them is, and names are no
+/// secrets there.
+fn listed_alone(granted: &[(PathBuf, Access)]) -> BTreeSet<&Path> {
+    let paths = granted.iter().map(|(path, _)| &**path);
+    let whole: BTreeSet<&Path> = paths.clone().collect();
+    let above = paths.flat_map(|path| path.ancestors().skip(1));
+    let of_settings = above.filter(|folder| folder.starts_with(OF_SETTINGS));
+    of_settings
+        .filter(|folder| !whole.contains(folder))
+        .collect()
 }
 
 fn grant(view: &View, path: &Path, granted: &mut Vec<(PathBuf, Access)>) {
@@ -209,5 +229,19 @@ mod tests {
                 ("read/open", Access::Read)
             ]
         );
+    }
+
+    #[test]
+    fn names_in_settings_of_the_system_are_listed_where_something_in_them_is_closed() {
+        let granted = [
+            "/etc/hosts",
+            "/etc/ssl/certs",
+            "/etc/ssh",
+            "/usr",
+            "/var/lib/dpkg",
+        ];
+        let granted = granted.map(|path| (PathBuf::from(path), Access::Read));
+        let listed: Vec<&Path> = listed_alone(&granted).into_iter().collect();
+        assert_eq!(listed, [Path::new("/etc"), Path::new("/etc/ssl")]);
     }
 }

@@ -52,6 +52,13 @@ pub fn end_gits() {
     ENDING.lock().get_or_insert_with(Instant::now);
 }
 
+/// Tells whether what is begun now would be ended at once: whoever does many things goes on with none.
+pub(crate) fn are_gits_ended() -> bool {
+    ENDING
+        .lock()
+        .is_some_and(|since| since.elapsed() >= LONGEST_AT_END)
+}
+
 impl Git {
     /// Says that the call merges what agents wrote: it takes no longer than a merge, and no more memory.
     pub(crate) const fn merging(self) -> Self {

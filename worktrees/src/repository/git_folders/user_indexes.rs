@@ -8,7 +8,7 @@
 use super::believed::Believed;
 use super::index_bytes::{Hidden, StaysHidden, hidden, without_belief};
 use crate::files::{beginning, names_in, replace};
-use crate::git::{GitPlace, patience};
+use crate::git::{GitPlace, are_gits_ended, patience};
 use crate::indexed::INDEX_BYTES;
 use crate::left_locks::LeftLock;
 use crate::pause::pause;
@@ -29,7 +29,7 @@ pub(super) const INDEX: &str = "index";
 const SHARED: &str = "sharedindex.";
 /// So many of those are looked at.
 const MOST_SHARED: usize = 100;
-/// All indexes together take no longer: somebody may make any number of them.
+/// All indexes together take no longer, and no longer than gits go on where all is to stop: somebody may make any number.
 const LONGEST: Duration = Duration::from_mins(2);
 /// Who may do what with an index, and nothing else that a mode says.
 const RIGHTS: u32 = 0o777;
@@ -81,7 +81,7 @@ impl UserIndexes {
     ) -> Vec<(PathBuf, Error)> {
         let (repository, until) = in_time(repository);
         let mut make_anew = |path: &PathBuf| {
-            if Instant::now() < until {
+            if Instant::now() < until && !are_gits_ended() {
                 return self.make_anew(path, &repository, patience);
             }
             Err(io::ErrorKind::TimedOut.into()).or_failed_to("read", path)
