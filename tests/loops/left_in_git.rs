@@ -237,3 +237,47 @@ fn the_user_commits_and_sees_what_is_there_whatever_an_agent_wrote_into_the_inde
 fn the_user_commits_and_sees_what_is_there_whatever_an_agent_wrote_into_the_index_in_landlock() {
     indexed_at("landlock");
 }
+
+/// Has git find a former folder under the id of that of HEAD.
+const NAMED: &str = r#"
+file() { git rev-parse "$1" | sed 's|^..|.git/objects/&/|'; }
+chmod u+w "$(file HEAD:sub)"
+cat "$(file HEAD~1:sub)" > "$(file HEAD:sub)"
+echo EVIL > sub/lib.sh; git add sub/lib.sh
+test -z "$(git status --porcelain sub)" && echo unseen >> ways
+echo worked; exit 0
+"#;
+
+fn named_at(level: &str) {
+    if !has(level) {
+        return;
+    }
+    let scene = hostile(level, NAMED);
+    let root = scene.root();
+    for text in ["EVIL\n", "good\n"] {
+        write(&root.join("sub/lib.sh"), text);
+        scene.git(&["add", "sub"]);
+        scene.git(&["commit", "--quiet", "--message", text]);
+    }
+    let id = scene.git(&["rev-parse", "HEAD:sub"]);
+    scene.git(&["clone", "--quiet", "--bare", "--no-local", ".", "../whole"]);
+    let text = bounded(&scene, &root);
+    assert!(root.join("ways").exists(), "git sees it: {text}");
+    let said = format!("{} (not what its name says, taken away)", &id[2..]);
+    assert!(text.contains("escaped") && text.contains(&said), "{text}");
+    let status = words(&scene.try_git(&["status"]));
+    assert!(status.contains(&id), "{status}");
+    scene.git(&["fetch", "--quiet", "--refetch", "../whole", "main"]);
+    let status = scene.git(&["status", "--porcelain", "sub"]);
+    assert_eq!(status, "M  sub/lib.sh");
+}
+
+#[test]
+fn an_object_that_an_agent_wrote_over_is_named_and_missing_in_bubblewrap() {
+    named_at("bwrap");
+}
+
+#[test]
+fn an_object_that_an_agent_wrote_over_is_named_and_missing_in_landlock() {
+    named_at("landlock");
+}

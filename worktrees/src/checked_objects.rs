@@ -42,7 +42,7 @@ pub struct CheckedObjects {
 
 /// Tells whether a file was what it is already before a moment, so that whoever writes to it by its name from then on
 /// changes its state.
-fn is_older_than(state: [u64; 5], moment: Duration) -> bool {
+pub(crate) fn is_older_than(state: [u64; 5], moment: Duration) -> bool {
     let [.., seconds, nanoseconds] = state;
     let ticks = if nanoseconds == 0 {
         COARSE_TICKS

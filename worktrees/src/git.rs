@@ -13,7 +13,7 @@ pub(crate) use answer::{
     Answer, entry, exclusion, fields, is_object_id, joined, pairs, path_of, unexpected,
 };
 pub use bounded::end_gits;
-pub(crate) use bounded::{LONGEST_OF_MERGE, LONGEST_OF_NETWORK, LONGEST_OF_WORK, are_gits_ended};
+pub(crate) use bounded::{LONGEST_OF_MERGE, LONGEST_OF_NETWORK, LONGEST_OF_WORK, gits_are_ending};
 pub(crate) use staying::StayingGit;
 pub use staying::staying_processes;
 

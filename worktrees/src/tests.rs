@@ -15,6 +15,7 @@ mod left;
 mod left_in_git;
 mod lengths;
 mod merged;
+mod named_objects;
 mod nested;
 mod new_commit;
 mod objects;
@@ -121,7 +122,10 @@ impl Scene {
 
     /// One whose objects or references are kept in another way; `None` where git knows none of that kind.
     fn of_kind(kind: &[&str]) -> Option<Self> {
-        let folder = own_folder();
+        Self::in_folder(own_folder(), kind)
+    }
+
+    fn in_folder(folder: TempDir, kind: &[&str]) -> Option<Self> {
         let root = folder.path().join("checkout");
         std::fs::create_dir(&root).expect("a folder");
         let environment = environment(folder.path());

@@ -1,7 +1,7 @@
 //! The words by which git tells of trouble that is not the work's: a disk, a lock, objects that are gone.
 
 /// What git and the system say when a disk, a lock or a limit is the trouble, and may not be for long.
-const PASSING_WORDS: [&str; 12] = [
+const PASSING_WORDS: [&str; 13] = [
     "No space left on device",
     "Disk quota exceeded",
     "Input/output error",
@@ -15,6 +15,7 @@ const PASSING_WORDS: [&str; 12] = [
     "unable to write file",
     "unable to write new index file",
     "unable to write new_index file",
+    "write error. Out of diskspace",
 ];
 
 /// What they say when somebody has to see to it.

@@ -53,13 +53,19 @@ pub fn end_gits() {
 }
 
 /// Tells whether what is begun now would be ended at once: whoever does many things goes on with none.
-pub(crate) fn are_gits_ended() -> bool {
+pub(crate) fn gits_are_ending() -> bool {
     ENDING
         .lock()
         .is_some_and(|since| since.elapsed() >= LONGEST_AT_END)
 }
 
 impl Git {
+    /// Says that the call reads packs that agents may have written: it takes no more memory than a merge.
+    pub(crate) const fn reading_packs(mut self) -> Self {
+        self.most_memory = Some(MOST_MEMORY_OF_MERGE);
+        self
+    }
+
     /// Says that the call merges what agents wrote: it takes no longer than a merge, and no more memory.
     pub(crate) const fn merging(self) -> Self {
         let mut git = self.at_most(LONGEST_OF_MERGE);

@@ -3,20 +3,25 @@
 //!
 //! git writes into whatever a link there leads to, and waits for a pipe for ever. It makes neither, so what somebody leaves
 //! there is taken away before any git comes by, and what says where git's folder is gets back what it said. So is what git
-//! believes without looking again (`believed.rs`, `user_indexes.rs`), where it is new or other.
+//! believes without looking again (`believed.rs`, `user_indexes.rs`, `objects.rs`), where it is new or other.
 
 mod believed;
+mod checksum;
 mod index_bytes;
+mod objects;
+mod packs;
 mod user_indexes;
 
 use crate::files::{beginning, replace};
 use crate::git::is_object_id;
 use crate::{OrFailedTo as _, Repository, Result};
 use believed::{Believed, InFolder, PUT_ASIDE, resolution_at};
+use objects::{ObjectFiles, ObjectFolder, ObjectsBefore, Settled};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs::{self, FileType};
 use std::io;
+use std::mem;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Component, Path, PathBuf};
 use tm_scheduler::with_causes;
@@ -84,6 +89,9 @@ pub struct GitFolders {
     /// The indexes of the user's checkouts and submodules, and what they held, where they are compared later.
     indexes: BTreeSet<PathBuf>,
     were_indexes: UserIndexes,
+    /// The files of objects, and what they were, where they are compared later.
+    objects: ObjectFiles,
+    were_objects: ObjectsBefore,
 }
 
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -115,6 +123,9 @@ impl GitFolders {
         if found.is_part || is_too_much {
             found.note(common, "more files than anybody looks at");
         }
+        if left == 0 {
+            found.objects.has_more();
+        }
         found.deciding.sort();
         found.deciding.truncate(MOST_DECIDING);
         found
@@ -127,6 +138,9 @@ impl GitFolders {
             self.was_believed = self.was_believed.in_part();
         }
         self.were_indexes = UserIndexes::at(&self.indexes, repository);
+        let (objects, id_length) = (mem::take(&mut self.objects), self.were_indexes.id_length());
+        let settled = Settled::now(repository.common_dir());
+        self.were_objects = ObjectsBefore::at(&objects, id_length, settled);
         self
     }
 
@@ -161,6 +175,7 @@ impl GitFolders {
             }
         };
         let believed = InFolder::of(folder, common, own);
+        let of_objects = ObjectFolder::of(folder, common);
         if is_checkout_alone(folder, common) {
             self.deciding.push(folder.join("HEAD"));
         }
@@ -177,6 +192,7 @@ impl GitFolders {
                 Ok(kind) if kind.is_file() => {
                     self.note_believed(&path, believed.goes_with(&path));
                     self.note_index(&path, (common, own));
+                    self.objects.note(&path, of_objects);
                 }
                 Ok(kind) if is_usual(&path, kind) => {}
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -222,7 +238,8 @@ impl GitFolders {
     /// words what that was, and what lies there. What git believes goes without words, since its own
     /// commands write it each day; but what it put aside is named.
     pub(crate) fn put_right(&self, repository: &Repository) -> (Vec<String>, Self) {
-        let now = Self::look(repository);
+        let mut now = Self::look(repository);
+        let objects = mem::take(&mut now.objects);
         let is_new = |(path, odd): &(&PathBuf, &Odd)| self.odd.get(*path) != Some(*odd);
         let odd = now.odd.iter().filter(is_new).map(|(path, odd)| {
             let taken = take_away(path, |it| fs::remove_file(it));
@@ -244,6 +261,7 @@ impl GitFolders {
                 ));
             }
         }
+        words.extend(self.were_objects.put_right(&objects, repository));
         for (path, error) in self.were_indexes.put_right(&now.indexes, repository) {
             let (path, why) = (path.display(), with_causes(&error));
             words.push(format!(

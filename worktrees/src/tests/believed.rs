@@ -159,7 +159,7 @@ fn chains_go_wherever_they_lie_and_what_is_being_written_or_is_no_graph_stays() 
         "objects/info/commit-graphs/commit-graph-chain.lock",
         "objects/info/commit-graphs/tmp_graph_1",
         "objects/info/packs",
-        "objects/pack/pack-1.idx",
+        "objects/pack/pack-1.keep",
         "modules/rr-cache/objects/1",
     ];
     for name in new.iter().chain(&others) {

@@ -157,7 +157,7 @@ impl Content {
 }
 
 /// Returns the digest of as much of a file, a piece at a time.
-fn digest_of(path: &Path, length: u64) -> io::Result<[u8; 32]> {
+pub(super) fn digest_of(path: &Path, length: u64) -> io::Result<[u8; 32]> {
     let mut file = tm_untrusted::open(path)?.take(length);
     let (mut hasher, mut piece) = (Sha256::new(), vec![0; PIECE]);
     loop {

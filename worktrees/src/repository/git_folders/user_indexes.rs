@@ -6,9 +6,10 @@
 //! checksum, in a folder of tm's own, so that no setting from where the index lies has a part in it.
 
 use super::believed::Believed;
+use super::checksum::{LONG_ID, SHORT_ID};
 use super::index_bytes::{Hidden, StaysHidden, hidden, without_belief};
 use crate::files::{beginning, names_in, replace};
-use crate::git::{GitPlace, are_gits_ended, patience};
+use crate::git::{GitPlace, gits_are_ending, patience};
 use crate::indexed::INDEX_BYTES;
 use crate::left_locks::LeftLock;
 use crate::pause::pause;
@@ -42,25 +43,29 @@ pub(super) struct UserIndexes {
     were: Believed,
     /// The files at which git didn't look.
     hidden: BTreeMap<PathBuf, Hidden>,
-    /// How long ids are, in bytes.
-    id_length: usize,
+    /// How long ids are, in bytes, where git could say it.
+    id_length: Option<usize>,
 }
 
 impl UserIndexes {
     /// Reads indexes. What can't be read counts as not there.
     pub(super) fn at(paths: &BTreeSet<PathBuf>, repository: &Repository) -> Self {
         let id_length = id_length(repository);
+        let length = id_length.unwrap_or(SHORT_ID);
         let were = Believed::at(paths);
         let (repository, until) = in_time(repository);
         let in_time = were.paths().take_while(|_| Instant::now() < until);
-        let hidden =
-            |path: &PathBuf| Some((path.clone(), hidden_of(path, id_length, &repository)?));
+        let hidden = |path: &PathBuf| Some((path.clone(), hidden_of(path, length, &repository)?));
         let hidden = in_time.filter_map(hidden).collect();
         Self {
             were,
             hidden,
             id_length,
         }
+    }
+
+    pub(super) const fn id_length(&self) -> Option<usize> {
+        self.id_length
     }
 
     /// Makes those anew that are new or other now; returns which can't be, and why.
@@ -81,7 +86,7 @@ impl UserIndexes {
     ) -> Vec<(PathBuf, Error)> {
         let (repository, until) = in_time(repository);
         let mut make_anew = |path: &PathBuf| {
-            if Instant::now() < until && !are_gits_ended() {
+            if Instant::now() < until && !gits_are_ending() {
                 return self.make_anew(path, &repository, patience);
             }
             Err(io::ErrorKind::TimedOut.into()).or_failed_to("read", path)
@@ -118,7 +123,7 @@ impl UserIndexes {
             is_sparse: is_sparse(index, repository)?,
         };
         let bytes = beginning(&copy, INDEX_BYTES)?;
-        let anew = without_belief(bytes, self.id_length, stays);
+        let anew = without_belief(bytes, self.id_length.unwrap_or(SHORT_ID), stays);
         let anew = anew.ok_or_else(|| io::ErrorKind::InvalidData.into());
         replace(&copy, &anew.or_failed_to("read", index)?)?;
         write_by_git(folder.path(), repository)?;
@@ -132,10 +137,10 @@ fn in_time(repository: &Repository) -> (Repository, Instant) {
 }
 
 /// Where git can't say it, an index that has others is none, and that is told.
-fn id_length(repository: &Repository) -> usize {
+fn id_length(repository: &Repository) -> Option<usize> {
     let format = repository.git_on_objects("rev-parse --show-object-format");
-    let is_long = format.text().is_ok_and(|format| format == "sha256");
-    if is_long { 32 } else { 20 }
+    let is_long = format.text().ok()? == "sha256";
+    Some(if is_long { LONG_ID } else { SHORT_ID })
 }
 
 /// Returns the files at which git doesn't look; git joins what is several files.
@@ -208,8 +213,8 @@ fn is_sparse(index: &Path, repository: &Repository) -> Result<bool> {
     Ok(false)
 }
 
-/// Puts a copy in the place of an index, as the index is anybody's to read, by its lock.
-fn put(copy: &Path, mut lock: NamedTempFile, index: &Path) -> io::Result<()> {
+/// Puts a copy in the place of an index, as the index is anybody's to read, by its lock or another file beside it.
+pub(super) fn put(copy: &Path, mut lock: NamedTempFile, index: &Path) -> io::Result<()> {
     let was = tm_untrusted::open(index)?.metadata()?;
     io::copy(&mut tm_untrusted::open(copy)?, lock.as_file_mut())?;
     let made = lock.as_file().metadata()?;
