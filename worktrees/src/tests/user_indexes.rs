@@ -233,3 +233,67 @@ fn indexes_of_other_checkouts_and_submodules_are_made_anew_too() {
         assert!(!bytes.windows(4).any(|it| it == b"TREE"));
     }
 }
+
+/// Further kinds, of which each has something of two of those.
+const MIXED: [(&[&str], &[&str]); 4] = [
+    (&["--object-format=sha256"], &["--index-version", "4"]),
+    (&["--object-format=sha256"], &["--split-index"]),
+    (&[], &["--index-version", "4", "--split-index"]),
+    (&[], &["--index-version", "3", "--split-index"]),
+];
+
+/// Of what `git ls-files --debug` calls flags: meant to be added, out of sight, side, unchanged. The rest is git's of a moment.
+const KEPT_FLAGS: u32 = 0x6000_b000;
+
+/// What is staged, with what an index keeps of each entry besides what its file was.
+fn staged_with_flags(scene: &Scene) -> Vec<String> {
+    let said = git(scene, &["ls-files", "--stage", "--debug"]);
+    let lines = said.lines().filter_map(|line| {
+        let Some((_, flags)) = line.split_once("flags: ") else {
+            return (!line.starts_with("  ")).then(|| line.to_owned());
+        };
+        let flags = u32::from_str_radix(flags, 16).expect("a number");
+        Some((flags & KEPT_FLAGS).to_string())
+    });
+    lines.collect()
+}
+
+#[test]
+fn all_that_git_stages_is_staged_in_an_index_of_any_kind_that_was_made_anew() {
+    for kind in KINDS.into_iter().chain(MIXED) {
+        let scene = with_files((kind.0, &[]));
+        let id = scene.git(&["rev-parse", "HEAD:b.txt"]);
+        // Of paths as long as this, and of longer ones, an index says no length.
+        let long = [4_094, 4_095, 4_096, 9_000];
+        let path = |length: usize| "long/".repeat(length / 5 - 1) + &"x".repeat(5 + length % 5);
+        let staged = long.map(|length| format!("100755 {id} 0\t{}", path(length)));
+        let mut staged = staged.to_vec();
+        let sides = (1..=3).map(|side| format!("100644 {id} {side}\tconflict/{side}"));
+        let all = (1..=3).map(|side| format!("120000 {id} {side}\tconflict/all"));
+        staged.extend(sides.chain(all));
+        let root = scene.of_user.checkout_root();
+        let stage = scene.of_user.git_in(root).line("update-index --index-info");
+        stage
+            .input(staged.join("\n") + "\n")
+            .done()
+            .expect("staged");
+        git(&scene, &[&["update-index"][..], kind.1].concat());
+        let before = before(&scene.of_user);
+        for name in ["b.txt", "meant.txt"] {
+            write(&root.join(name), "new\n");
+        }
+        git(&scene, &["add", "b.txt"]);
+        git(&scene, &["add", "--intent-to-add", "meant.txt"]);
+        let index = scene.of_user.git_dir().join("index");
+        let (was, bytes) = (
+            staged_with_flags(&scene),
+            fs::read(&index).expect("an index"),
+        );
+        let are_staged = staged.iter().all(|line| was.contains(line));
+        assert!(are_staged, "{kind:?}");
+        assert_eq!(put_right(&scene.of_user, &before), [""; 0]);
+        assert!(staged_with_flags(&scene) == was, "{kind:?}");
+        let now = fs::read(&index).expect("an index");
+        assert!(now != bytes, "it was made anew");
+    }
+}
