@@ -18,11 +18,12 @@ mod macos;
 #[cfg(target_os = "linux")]
 pub use linux::{
     Exceeded, Group, delegated, enter, find, given_name, is_keeper, lay_before, line,
-    ports_of_servers, start,
+    ports_of_servers, processes_and_threads, start,
 };
 #[cfg(target_os = "macos")]
 pub use macos::{
-    Exceeded, Group, delegated, enter, find, given_name, is_keeper, line, ports_of_servers, start,
+    Exceeded, Group, delegated, enter, find, given_name, is_keeper, line, ports_of_servers,
+    processes_and_threads, start,
 };
 
 pub use confinement::{Confinement, Layers, Limits, Network, SOCKET};

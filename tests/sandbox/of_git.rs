@@ -26,7 +26,7 @@ fn of_git_at(level: &str) {
         return;
     }
     let outside = Outside::new(
-        &settings("tdd: { mode: 'off' }\n"),
+        &settings_at(level, "tdd: { mode: 'off' }\n"),
         "echo 1..1; echo ok 1\n",
     );
     let scene = &outside.scene;

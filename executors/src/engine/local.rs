@@ -56,7 +56,11 @@ impl Engine for LocalEngine {
         env_markers: &'a [(String, String)],
     ) -> Pending<'a, Box<dyn Job>> {
         let leader = handle.and_then(JobHandle::job::<ProcessIdentity>);
-        Box::pin(async move { Box::new(ProcessTree::adopt(leader, env_markers)) as Box<dyn Job> })
+        let holding = self.holding.as_ref();
+        let most_processes = holding.and_then(|holding| holding.limits.processes);
+        Box::pin(async move {
+            Box::new(ProcessTree::adopt(leader, env_markers, most_processes)) as Box<dyn Job>
+        })
     }
 
     fn writes_here(&self) -> bool {

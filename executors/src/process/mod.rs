@@ -7,6 +7,7 @@
 
 mod attended;
 mod beginning;
+mod bound;
 mod command;
 mod detached;
 mod identity;

@@ -1,18 +1,25 @@
-//! Looks at all processes again and again while there are trees: one thread for all of them, however many there are.
+//! Looks at all processes again and again while there are trees: one thread for all of them, however many there are. Where
+//! trees may have no more than so many processes, it looks sooner when as many have come up in the whole system.
 //!
 //! Does not know what is seen there, nor what it is good for.
 
 use super::registry::{self, Woken};
 use parking_lot::Mutex;
 use std::thread::{Builder, sleep};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// So long after its start a tree is looked at for the first time.
 const AFTER_A_START: Duration = Duration::from_millis(200);
-/// So long after a look there is no other one, however many trees begin.
-const AFTER_A_LOOK: Duration = Duration::from_millis(300);
+/// So long after a look there is no other one, whatever comes up.
+const AFTER_ANY_LOOK: Duration = Duration::from_millis(100);
+/// So long after that there is none either, however many trees begin.
+const AFTER_A_LOOK: Duration = Duration::from_millis(200);
 /// So long after that there is one even when no tree has begun.
 const AFTER_NO_START: Duration = Duration::from_millis(700);
+/// So often it is asked how many processes there are in the whole system, where that says whether to look.
+const BETWEEN_COUNTS: Duration = Duration::from_millis(100);
+/// So long after a tree was found to have more than it may, that is looked at again: what starts others goes on meanwhile.
+const AFTER_TOO_MANY: Duration = Duration::from_millis(20);
 /// The thread asks for little.
 const STACK: usize = 256 * 1024;
 
@@ -35,12 +42,40 @@ pub(super) fn begin() {
 }
 
 fn observe_for_ever() {
+    let mut in_system = registry::everywhere();
     loop {
-        if registry::wait_for_start(AFTER_NO_START) == Woken::ByAStart {
-            sleep(AFTER_A_START);
+        if wait(AFTER_NO_START, in_system, registry::wait_for_start) == Woken::ByAStart {
+            wait(AFTER_A_START, in_system, sleep_only);
         }
-        registry::observe();
-        sleep(AFTER_A_LOOK);
+        in_system = registry::everywhere();
+        while registry::observe(in_system) {
+            sleep(AFTER_TOO_MANY);
+            in_system = registry::everywhere();
+        }
+        sleep(AFTER_ANY_LOOK);
+        wait(AFTER_A_LOOK, in_system, sleep_only);
+    }
+}
+
+fn sleep_only(how_long: Duration) -> Woken {
+    sleep(how_long);
+    Woken::ByTime
+}
+
+/// Waits so long, or for a start; no longer than until a tree can have more processes than it may, where there were so many
+/// in the whole system before.
+fn wait(how_long: Duration, in_system: u64, wait_once: impl Fn(Duration) -> Woken) -> Woken {
+    let until = Instant::now() + how_long;
+    loop {
+        let rest = until.saturating_duration_since(Instant::now());
+        let is_to_be_counted = registry::can_be_too_many(in_system);
+        if rest.is_zero() || is_to_be_counted == Some(true) {
+            return Woken::ByTime;
+        }
+        let part = is_to_be_counted.map_or(rest, |_| rest.min(BETWEEN_COUNTS));
+        if wait_once(part) == Woken::ByAStart {
+            return Woken::ByAStart;
+        }
     }
 }
 

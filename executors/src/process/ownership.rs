@@ -5,6 +5,7 @@
 //! stamp, which nobody puts off, goes before all that. Decides from one table for all trees at once, so that the work grows
 //! with the processes, not with processes times trees.
 
+use super::bound::ProcessBound;
 use super::lineage::variable_in;
 use super::registry::TreeId;
 use super::table::{Process, ProcessTable};
@@ -47,6 +48,8 @@ pub(super) struct Tree {
     /// Whether its processes have numbers of their own, all of which the kernel ends with the first: none of them comes to
     /// anybody outside, wherever it hides.
     pub(super) is_apart: bool,
+    /// How many processes it may have, where that is to be seen here.
+    pub(super) bound: Option<Arc<ProcessBound>>,
     pub(super) known: BTreeSet<ProcessIdentity>,
 }
 
@@ -65,6 +68,7 @@ impl Tree {
             env_markers,
             stamp,
             is_apart: false,
+            bound: None,
             known: BTreeSet::new(),
         }
     }
@@ -74,6 +78,20 @@ impl Tree {
     pub(super) fn held_at(mut self, level: Option<Level>) -> Self {
         self.is_apart = level == Some(Level::Bwrap);
         self
+    }
+
+    /// As it is where no more processes than these may be in it.
+    #[must_use]
+    pub(super) fn bounded(mut self, bound: Option<Arc<ProcessBound>>) -> Self {
+        self.bound = bound;
+        self
+    }
+
+    /// Tells whether what hides from it may be anybody's child, and has to be looked for where so many are in the system.
+    fn is_to_be_looked_for(&self, in_system: u64) -> bool {
+        let bound = self.bound.as_ref();
+        self.starts_orphans_from().is_none()
+            && bound.is_some_and(|bound| bound.can_be_exceeded(in_system))
     }
 
     /// Returns its marks by name and value.
@@ -348,11 +366,16 @@ impl<'a> Scene<'a> {
             })
     }
 
-    /// Returns what each tree should remember from now on.
-    pub(super) fn observed(&self) -> BTreeMap<TreeId, BTreeSet<ProcessIdentity>> {
+    /// Returns what each tree should remember from now on, where so many processes and threads are in the system.
+    pub(super) fn observed(&self, in_system: u64) -> BTreeMap<TreeId, BTreeSet<ProcessIdentity>> {
         let mut known: BTreeMap<TreeId, BTreeSet<ProcessIdentity>> = BTreeMap::new();
         let mut claimed = BTreeSet::new();
-        let Links { roots, stamped } = self.links(self.table.children(self.own.pid));
+        let mut trees = self.trees.values();
+        let Links { roots, stamped } = if trees.any(|tree| tree.is_to_be_looked_for(in_system)) {
+            self.links(self.table.iter())
+        } else {
+            self.links(self.table.children(self.own.pid))
+        };
         for (id, roots) in roots {
             let members = self.table.with_descendants(roots);
             claimed.extend(members.iter().copied());
@@ -403,6 +426,7 @@ mod tests {
             group,
             session: OWN,
             state: ProcessState::Running,
+            threads: 1,
         }
     }
 
@@ -633,9 +657,36 @@ mod tests {
         };
         let numbers = |known: BTreeSet<ProcessIdentity>| known.iter().map(|one| one.pid).collect();
         let observed: Vec<Vec<u32>> = scene(trees, &processes, reading, |scene| {
-            scene.observed().into_values().map(numbers).collect()
+            scene.observed(0).into_values().map(numbers).collect()
         });
         assert_eq!(observed, [vec![200], vec![300, 400, 401, 402, 403]]);
+    }
+
+    #[test]
+    fn what_hides_from_a_bounded_tree_that_was_taken_over_is_looked_for_where_it_can_be_too_much() {
+        let (_, processes) = hidden();
+        let reading = || Reading {
+            environment: &|_| None,
+            stamp: &|_| Some(8),
+        };
+        let observed = |in_system| {
+            let bound = Arc::new(ProcessBound::new(3));
+            let tree = stamped(Leader::Unknown, 8).bounded(Some(bound));
+            scene(vec![tree], &processes, reading(), |scene| {
+                let numbers = |known: BTreeSet<ProcessIdentity>| known.len();
+                scene
+                    .observed(in_system)
+                    .into_values()
+                    .map(numbers)
+                    .sum::<usize>()
+            })
+        };
+        let all = processes.len();
+        assert_eq!(
+            [3, 4].map(observed),
+            [all - 1, all],
+            "404 is nobody's child here"
+        );
     }
 
     #[test]

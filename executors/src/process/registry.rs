@@ -3,6 +3,7 @@
 //! One list for the process, because orphans of every tree become children of the same one. Who belongs where is
 //! decided in `ownership`.
 
+use super::bound::ProcessBound;
 use super::ownership::{Leader, Own, Reading, Scene, Tree};
 use super::system::LooksAtAll;
 use super::table::{Process, ProcessTable};
@@ -11,7 +12,8 @@ use super::{ProcessIdentity, observer, signal, system};
 use crate::SharedLook;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::OnceLock;
+use std::ops::BitOr;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// The number of a tree within this process.
@@ -37,6 +39,11 @@ impl Registry {
     /// Tells whether there is a tree whose processes can leave it, so that somebody has to see where they go.
     fn has_some_to_observe(&self) -> bool {
         self.trees.values().any(|tree| !tree.is_apart)
+    }
+
+    fn bounds(&self) -> impl Iterator<Item = &ProcessBound> {
+        let bounds = self.trees.values().map(|tree| tree.bound.as_deref());
+        bounds.flatten()
     }
 
     /// Returns the marks of all trees.
@@ -179,27 +186,57 @@ pub fn env_markers_of(pid: u32) -> Option<Vec<(String, String)>> {
     registry().trees.get(&id).map(Tree::named_marks)
 }
 
-/// Looks at all processes and remembers whom each tree has; does nothing when there is none to observe.
-pub(super) fn observe() {
+/// Tells whether a tree can have more processes than it may have, where there were so many in the system at the last look;
+/// `None` where none has a bound.
+pub(super) fn can_be_too_many(in_system: u64) -> Option<bool> {
+    let registry = registry();
+    let mut bounds = registry.bounds().peekable();
+    bounds.peek()?;
+    let added = everywhere().saturating_sub(in_system);
+    Some(bounds.any(|bound| bound.can_be_exceeded_since(added)))
+}
+
+/// Returns how many processes and threads there are in the system; where nobody tells, any number may be.
+pub(super) fn everywhere() -> u64 {
+    tm_sandbox::processes_and_threads().unwrap_or(u64::MAX)
+}
+
+/// Looks at all processes, remembers whom each tree has, and ends those that have more than they may; does nothing when there
+/// is none to observe. Tells whether a tree had more.
+pub(super) fn observe(in_system: u64) -> bool {
     static LOOKS: Mutex<LooksAtAll> = Mutex::new(LooksAtAll::new());
     let waited_for = {
         let registry = registry();
         if !registry.has_some_to_observe() {
-            return;
+            return false;
         }
         registry.started_here().collect()
     };
     let table = LOOKS.lock().look(&waited_for);
     let observed = with_scene(&table, |scene| {
         scene.ended_orphans().for_each(signal::reap);
-        scene.observed()
+        scene.observed(in_system)
     });
+    let bounded = remember(observed);
+    // Without the lock: that may be thousands of signals.
+    let enforce = |(bound, members): (Arc<ProcessBound>, _)| bound.enforce(&members, in_system);
+    bounded.into_iter().map(enforce).fold(false, BitOr::bitor)
+}
+
+/// Has each tree remember its processes, and returns those of trees with a bound.
+fn remember(
+    observed: BTreeMap<TreeId, BTreeSet<ProcessIdentity>>,
+) -> Vec<(Arc<ProcessBound>, BTreeSet<ProcessIdentity>)> {
     let mut registry = registry();
+    let mut bounded = Vec::new();
     for (id, known) in observed {
         if let Some(tree) = registry.trees.get_mut(&id) {
+            let bound = tree.bound.iter().cloned();
+            bounded.extend(bound.map(|bound| (bound, known.clone())));
             tree.known = known;
         }
     }
+    bounded
 }
 
 /// What a tree whose leader ended has left behind, as far as that is seen without a look at all processes.

@@ -13,6 +13,8 @@ pub(super) struct Process {
     pub(super) group: u32,
     pub(super) session: u32,
     pub(super) state: ProcessState,
+    /// As many as it had when it was read.
+    pub(super) threads: u32,
 }
 
 /// Whether a process still does anything.
@@ -123,6 +125,7 @@ mod tests {
             group: pid,
             session: pid,
             state: ProcessState::Running,
+            threads: 1,
         }
     }
 

@@ -253,6 +253,7 @@ fn parse_stat(pid: u32, stat: &[u8]) -> Option<Process> {
         group,
         session,
         state,
+        threads,
     })
 }
 
@@ -273,6 +274,7 @@ mod tests {
             }
         );
         assert!(process.is_running());
+        assert_eq!(process.threads, 1);
     }
 
     #[test]

@@ -133,5 +133,7 @@ fn parse_line(line: &str) -> Option<Process> {
         group,
         session: group,
         state,
+        // Nobody is bounded by them here.
+        threads: 1,
     })
 }

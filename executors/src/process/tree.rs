@@ -3,16 +3,18 @@
 //! Does not know what the program is for. Dropping a tree kills it.
 
 use super::beginning::Beginning;
+use super::bound::ProcessBound;
 use super::ownership::{Leader, Tree};
 use super::registry::{self, Left, TreeId};
 use super::table::Process;
-use super::{ProcessIdentity, TreeCommand, become_subreaper, signal, stamp_of};
+use super::{ProcessIdentity, TreeCommand, become_subreaper, signal, stamp_of, system};
 use crate::Error;
 use rustix::process::Signal;
 use std::collections::BTreeSet;
 use std::process::ExitStatus;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tm_sandbox::{Exceeded, Group};
+use tm_sandbox::{Exceeded, Group, Level, Sandbox};
 use tm_scheduler::StopSignal;
 use tokio::process::Child;
 
@@ -42,6 +44,8 @@ pub struct ProcessTree {
     beginning: Option<Beginning>,
     /// What bounds it as a whole.
     group: Option<Group>,
+    /// How many processes it may have, where only this process counts them.
+    pub(super) bound: Option<Arc<ProcessBound>>,
 }
 
 #[derive(Debug)]
@@ -61,7 +65,8 @@ impl ProcessTree {
         let stamp = command.sandbox.as_ref().and_then(|sandbox| sandbox.stamp);
         let tree = Tree::new(Leader::Starting, &command.env_markers, stamp);
         let level = command.sandbox.as_ref().map(|sandbox| sandbox.level);
-        let id = registry::add(tree.held_at(level));
+        let bound = command.sandbox.as_deref().and_then(bound_of);
+        let id = registry::add(tree.held_at(level).bounded(bound.clone()));
         let may_start =
             tm_faults::check("spawn: before").map_err(|source| command.not_started(source));
         match may_start.and_then(|()| command.spawn()) {
@@ -74,6 +79,7 @@ impl ProcessTree {
                     state: State::Child(child),
                     beginning,
                     group: None,
+                    bound,
                 })
             }
             Err(error) => {
@@ -84,14 +90,28 @@ impl ProcessTree {
     }
 
     /// Takes over the tree of a program that an earlier tm started; with no identity, whatever holds the marks.
-    pub fn adopt(leader: Option<ProcessIdentity>, env_markers: &[(String, String)]) -> Self {
+    ///
+    /// Where no group bounds it and its program has the stamp of those that nothing else counts, it may have `most_processes`.
+    pub fn adopt(
+        leader: Option<ProcessIdentity>,
+        env_markers: &[(String, String)],
+        most_processes: Option<u64>,
+    ) -> Self {
         let known = leader.map_or(Leader::Unknown, Leader::Adopted);
+        let stamp = stamp_of(env_markers);
+        let group = leader.and_then(group_of);
+        let is_stamped =
+            |leader: ProcessIdentity| stamp.is_some() && system::most_locks(leader.pid) == stamp;
+        let is_counted_here = group.is_none() && leader.is_some_and(is_stamped);
+        let bound = most_processes.filter(|_| is_counted_here);
+        let bound = bound.map(ProcessBound::new).map(Arc::new);
         Self {
-            id: registry::add(Tree::new(known, env_markers, stamp_of(env_markers))),
+            id: registry::add(Tree::new(known, env_markers, stamp).bounded(bound.clone())),
             leader,
             state: State::Foreign,
             beginning: None,
-            group: leader.and_then(group_of),
+            group,
+            bound,
         }
     }
 
@@ -104,7 +124,10 @@ impl ProcessTree {
 
     /// Returns what it wanted more of than it may have.
     pub(crate) fn exceeded(&self) -> Vec<Exceeded> {
-        self.group.as_ref().map_or_else(Vec::new, Group::exceeded)
+        let of_group = self.group.iter().flat_map(Group::exceeded);
+        let was_exceeded = self.bound.iter().any(|bound| bound.was_exceeded());
+        let of_bound = was_exceeded.then_some(Exceeded::Processes);
+        of_group.chain(of_bound).collect()
     }
 
     /// Tells whether the program has begun, which what is to hold it may keep it from; waits for that.
@@ -293,6 +316,16 @@ impl Drop for ProcessTree {
         }
         registry::remove(self.id);
     }
+}
+
+/// How many processes a job may have that is held like this, where nothing else counts them for it alone; one that a group
+/// bounds has no limit of its own.
+fn bound_of(sandbox: &Sandbox) -> Option<Arc<ProcessBound>> {
+    let limits = sandbox.confinement.limits;
+    let most = limits
+        .processes
+        .filter(|_| sandbox.level == Level::Landlock)?;
+    Some(Arc::new(ProcessBound::new(most)))
 }
 
 /// The group of a program that is alive, and not of one that has its number by now.

@@ -62,7 +62,7 @@ impl Entry {
     fn hold(&self) -> io::Result<()> {
         layers::give_up_capabilities()?;
         landlock::restrict(self.level, &self.confinement, self.has_ports_held)?;
-        limits::set(self.confinement.limits)?;
+        limits::set(self.level, self.confinement.limits)?;
         if let Some(stamp) = self.stamp {
             limits::stamp(stamp)?;
         }

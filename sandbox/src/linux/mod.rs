@@ -18,6 +18,7 @@ mod view;
 pub use bwrap::is_keeper;
 pub use entry::enter;
 pub use group::{Exceeded, Group, delegated};
+pub use limits::processes_and_threads;
 pub use ports::{of_servers as ports_of_servers, start};
 pub use probe::find;
 pub use variables::given_name;
