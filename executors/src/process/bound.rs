@@ -3,6 +3,7 @@
 //! Threads are counted, as the kernel counts them where it does (`RLIMIT_NPROC`). Knows processes by who they are, and not
 //! why they are of a tree.
 
+use super::table::Process;
 use super::{ProcessIdentity, signal, system};
 use rustix::process::Signal;
 use std::collections::BTreeSet;
@@ -47,29 +48,36 @@ impl ProcessBound {
             self.seen.store(in_system, Ordering::Relaxed);
             return false;
         }
-        let seen = members.iter().copied().map(threads_of).sum();
+        let present: Vec<Process> = members.iter().copied().filter_map(now).collect();
+        let seen = present.iter().map(|one| u64::from(one.threads)).sum();
         self.seen.store(seen, Ordering::Relaxed);
         if seen <= self.most {
             return false;
         }
         // Before the first of them is gone, with which somebody may learn that the tree has ended.
         self.was_exceeded.store(true, Ordering::Relaxed);
-        for member in members {
-            signal::send(*member, Signal::KILL);
-        }
+        end(&present);
         true
     }
 }
 
-/// Returns how many threads a process has by now; what has ended counts until its parent asks how, but this process asks only
-/// now and then.
-fn threads_of(identity: ProcessIdentity) -> u64 {
-    let is_counted = |process: &super::table::Process| {
-        process.identity == identity
-            && (process.is_running() || process.parent != std::process::id())
-    };
-    let process = system::process(identity.pid).filter(is_counted);
-    process.map_or(0, |process| process.threads.into())
+/// Ends processes; groups first, each of which ends as a whole, with what its processes have started meanwhile.
+fn end(processes: &[Process]) {
+    let leads = |one: &&Process| one.group == one.identity.pid;
+    for leader in processes.iter().filter(leads) {
+        signal::send_to_group(leader.identity, Signal::KILL);
+    }
+    for process in processes {
+        signal::send(process.identity, Signal::KILL);
+    }
+}
+
+/// Returns a process as it is by now. What has ended counts until its parent asks how, but this process asks only now and
+/// then.
+fn now(identity: ProcessIdentity) -> Option<Process> {
+    let process = system::process(identity.pid)?;
+    let is_counted = process.is_running() || process.parent != std::process::id();
+    (process.identity == identity && is_counted).then_some(process)
 }
 
 #[cfg(all(test, target_os = "linux"))]

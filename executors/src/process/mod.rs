@@ -11,6 +11,7 @@ mod bound;
 mod command;
 mod detached;
 mod identity;
+mod leader;
 mod lineage;
 mod needs;
 mod observer;

@@ -42,6 +42,7 @@ pub(super) fn begin() {
 }
 
 fn observe_for_ever() {
+    go_first();
     let mut in_system = registry::everywhere();
     loop {
         if wait(AFTER_NO_START, in_system, registry::wait_for_start) == Woken::ByAStart {
@@ -56,6 +57,19 @@ fn observe_for_ever() {
         wait(AFTER_A_LOOK, in_system, sleep_only);
     }
 }
+
+/// Has this thread run before others where it may: what starts more and more would leave it no processor to see that by. The
+/// superuser's jobs have no other bound.
+#[cfg(target_os = "linux")]
+fn go_first() {
+    const FIRST: i32 = -20;
+    // On Linux nobody is this thread alone.
+    let _may_not = rustix::process::setpriority_process(None, FIRST);
+}
+
+/// A priority is all of a process's here, and nothing is bounded.
+#[cfg(not(target_os = "linux"))]
+const fn go_first() {}
 
 fn sleep_only(how_long: Duration) -> Woken {
     sleep(how_long);

@@ -6,6 +6,7 @@
 //! with the processes, not with processes times trees.
 
 use super::bound::ProcessBound;
+use super::leader::Leader;
 use super::lineage::variable_in;
 use super::registry::TreeId;
 use super::table::{Process, ProcessTable};
@@ -14,28 +15,6 @@ use super::{ProcessIdentity, SPARED};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use tm_sandbox::Level;
-
-/// How a tree's first process is known.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Leader {
-    /// It is being started.
-    Starting,
-    /// This process started it.
-    Child(ProcessIdentity),
-    /// An earlier tm started it; its orphans do not come to this process.
-    Adopted(ProcessIdentity),
-    /// Nobody knows it; only the marks tell who belongs to the tree.
-    Unknown,
-}
-
-impl Leader {
-    pub(super) const fn identity(self) -> Option<ProcessIdentity> {
-        match self {
-            Self::Child(identity) | Self::Adopted(identity) => Some(identity),
-            Self::Starting | Self::Unknown => None,
-        }
-    }
-}
 
 /// What is remembered of one tree.
 #[derive(Clone, Debug)]

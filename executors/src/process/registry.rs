@@ -4,7 +4,8 @@
 //! decided in `ownership`.
 
 use super::bound::ProcessBound;
-use super::ownership::{Leader, Own, Reading, Scene, Tree};
+use super::leader::Leader;
+use super::ownership::{Own, Reading, Scene, Tree};
 use super::system::LooksAtAll;
 use super::table::{Process, ProcessTable};
 use super::trees_by_mark::variables_of;

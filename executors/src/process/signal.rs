@@ -25,6 +25,16 @@ pub(crate) fn send(identity: ProcessIdentity, signal: Signal) {
     }
 }
 
+/// Sends the signal to all of the group that a process leads.
+pub(super) fn send_to_group(leader: ProcessIdentity, signal: Signal) {
+    let Some(pid) = to_pid(leader.pid).filter(|_| is_still(leader)) else {
+        return;
+    };
+    if let Err(error) = rustix::process::kill_process_group(pid, signal) {
+        tracing::debug!(pid = leader.pid, %error, "signal not delivered to a group");
+    }
+}
+
 /// Holds on to the process before looking who it is, so the number can't change hands in between.
 #[cfg(target_os = "linux")]
 fn send_exactly(identity: ProcessIdentity, pid: Pid, signal: Signal) -> rustix::io::Result<()> {

@@ -4,7 +4,8 @@
 
 use super::beginning::Beginning;
 use super::bound::ProcessBound;
-use super::ownership::{Leader, Tree};
+use super::leader::Leader;
+use super::ownership::Tree;
 use super::registry::{self, Left, TreeId};
 use super::table::Process;
 use super::{ProcessIdentity, TreeCommand, become_subreaper, signal, stamp_of, system};
