@@ -10,7 +10,8 @@ mod doubted;
 mod staying;
 
 pub(crate) use answer::{
-    Answer, entry, exclusion, fields, is_object_id, joined, pairs, path_of, unexpected,
+    Answer, LONGEST_WORDS, entry, exclusion, fields, is_object_id, joined, pairs, path_of,
+    unexpected,
 };
 pub use bounded::end_gits;
 pub(crate) use bounded::{LONGEST_OF_MERGE, LONGEST_OF_NETWORK, LONGEST_OF_WORK, gits_are_ending};
@@ -39,9 +40,6 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// A call that the disk or a lock of another git refused is repeated after these pauses (milliseconds), some four
 /// seconds in all.
 const PATIENCE: [u64; 5] = [30, 90, 270, 810, 2_430];
-
-/// A program can be given so many bytes of paths everywhere.
-pub(crate) const LONGEST_WORDS: usize = 96 * 1024;
 
 /// Returns the pauses after which is tried again what another git's lock refused.
 pub(crate) fn patience() -> impl Iterator<Item = Duration> {

@@ -201,6 +201,9 @@ pub(super) fn stumbled(stderr: &str) -> bool {
     })
 }
 
+/// A program can be given so many bytes of paths everywhere.
+pub(crate) const LONGEST_WORDS: usize = 96 * 1024;
+
 /// Returns the words by which git passes over a path.
 pub(crate) fn exclusion(path: &Path) -> OsString {
     let mut exclusion = OsString::from(":(top,exclude,literal)");
