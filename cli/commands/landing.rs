@@ -14,11 +14,8 @@ use tm_app::{
     DoubtedWork, Error, Homecoming, Per, Project, PullOrder, PullRequest, PullRequests, Rejected,
     ReviewedRun, foresee,
 };
-use tm_scheduler::{BranchName, counted};
+use tm_scheduler::{BranchName, counted, quoted_files};
 use tm_worktrees::FastForwardPolicy;
-
-/// So many hooks are named.
-const SHOWN_HOOKS: usize = 5;
 
 /// `tm waves land`.
 #[derive(Args)]
@@ -122,22 +119,13 @@ fn tell_hooks(brought: &[PathBuf]) {
     if brought.is_empty() {
         return;
     }
-    let named = brought
-        .iter()
-        .take(SHOWN_HOOKS)
-        .map(|path| format!("`{}`", path.display()));
-    let named = named.collect::<Vec<_>>().join(", ");
-    let more = brought.len().saturating_sub(SHOWN_HOOKS);
-    let more = if more > 0 {
-        format!(" and {more} more")
-    } else {
-        String::new()
-    };
+    let named: Vec<_> = brought.iter().map(|path| path.display()).collect();
     say!(
         "{}",
         tm_untrusted::clean(&format!(
-            "no hook was run, since this changes your hooks: {named}{more}; git runs them from now on, so look at them first \
-             (`git diff ORIG_HEAD`)"
+            "no hook was run, since this changes your hooks: {}; git runs them from now on, so look at them first \
+             (`git diff ORIG_HEAD`)",
+            quoted_files(&named)
         ))
     );
 }

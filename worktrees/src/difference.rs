@@ -1,6 +1,6 @@
 //! Differences as text, for people and for whoever reviews work: within bounds, whatever is in the files.
 
-use crate::git::{LONGEST_WORDS, exclusion, path_of};
+use crate::git::{are_few_words, exclusion, path_of};
 use crate::{Error, Repository, Result, TreeId, Treeish};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -46,10 +46,9 @@ impl Repository {
         let git = self.git("diff --no-ext-diff --no-textconv --stat --patch");
         let git = git.commit(from).commit(to).merging();
         let left_out: Vec<OsString> = long.iter().map(|path| exclusion(path)).collect();
-        let words: usize = left_out.iter().map(|word| word.len() + 1).sum();
         let shown = if long.is_empty() {
             git.text()
-        } else if words <= LONGEST_WORDS {
+        } else if are_few_words(&left_out) {
             git.args(["--", ":(top)"]).args(left_out).text()
         } else {
             Ok(String::new())

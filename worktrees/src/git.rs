@@ -10,7 +10,7 @@ mod doubted;
 mod staying;
 
 pub(crate) use answer::{
-    Answer, LONGEST_WORDS, entry, exclusion, fields, is_object_id, joined, pairs, path_of,
+    Answer, are_few_words, entry, exclusion, fields, is_object_id, joined, pairs, path_of,
     unexpected,
 };
 pub use bounded::end_gits;

@@ -17,6 +17,9 @@ const NAMED_LENGTH: u16 = 0xfff;
 /// The flag of an entry that has more flags, such as that it is left out of the folder.
 const EXTENDED: u16 = 0x4000;
 
+/// The name and the length of what comes after the entries.
+const EXTENSION: usize = 8;
+
 /// One entry of an index, in the form that git documents (gitformat-index).
 pub(crate) struct Entry<'a> {
     /// The part of fixed length.
@@ -66,6 +69,16 @@ impl<'a> Entry<'a> {
 /// is longer there are other entries for git than for whoever stops at the zero.
 pub(crate) fn names_length(flags: u16, length: usize) -> bool {
     length > 0 && usize::from(flags & NAMED_LENGTH) == length.min(NAMED_LENGTH.into())
+}
+
+/// Gives out what comes after the entries, each with its name and its length before it.
+pub(crate) fn extensions(mut rest: &[u8]) -> impl Iterator<Item = &[u8]> {
+    std::iter::from_fn(move || {
+        let length = EXTENSION + number(rest.get(..EXTENSION)?, 4) as usize;
+        let (extension, others) = rest.split_at_checked(length)?;
+        rest = others;
+        Some(extension)
+    })
 }
 
 /// Returns the number at a position.

@@ -3,7 +3,7 @@
 use crate::as_written::{AsWritten, Found, Stamp};
 use crate::files::beginning;
 use crate::git::{Git, entry, fields, path_of};
-use crate::index_entry::{COUNT, Entry, FORM, HEADER, number};
+use crate::index_entry::{COUNT, Entry, FORM, HEADER, extensions, number};
 use crate::library::{FOLDER, NESTED};
 use crate::names::name_of;
 use crate::{OrFailedTo as _, Result};
@@ -135,8 +135,6 @@ pub(crate) fn is_attributes(path: &[u8]) -> bool {
 /// What may follow the entries (gitformat-index): trees, resolved conflicts, what is untracked, what a monitor of files said, and
 /// that there may be folders among the entries.
 const KNOWN_EXTENSIONS: [&[u8]; 5] = [b"TREE", b"REUC", b"UNTR", b"FSMN", b"sdir"];
-/// The name and the length of each.
-const EXTENSION: usize = 8;
 /// An index ends with it, in bytes.
 const CHECKSUM: usize = 20;
 
@@ -162,19 +160,10 @@ fn each_entry(index: &Path, mut take: impl FnMut(&Entry<'_>, bool)) -> Option<()
 }
 
 /// Tells whether all that follows the entries adds none and says of none where it begins: git would read other ones.
-fn has_known_extensions(mut rest: &[u8]) -> bool {
-    while rest.len() > CHECKSUM {
-        let known = KNOWN_EXTENSIONS.iter().any(|name| rest.starts_with(name));
-        if rest.len() < EXTENSION || !known {
-            return false;
-        }
-        let length = EXTENSION.saturating_add(number(rest, EXTENSION - 4) as usize);
-        let Some(next) = rest.get(length..) else {
-            return false;
-        };
-        rest = next;
-    }
-    rest.len() == CHECKSUM
+fn has_known_extensions(rest: &[u8]) -> bool {
+    let is_known = |it: &&[u8]| KNOWN_EXTENSIONS.iter().any(|name| it.starts_with(name));
+    let known = extensions(rest).take_while(is_known);
+    rest.len() == known.map(<[u8]>::len).sum::<usize>() + CHECKSUM
 }
 
 /// Returns the objects of an index of tm's own that says nothing of its entries but which objects they are, without the

@@ -4,7 +4,7 @@
 use crate::git::path_of;
 use crate::repository::git_folders::GitFolders;
 use crate::repository::settings::HooksFolder;
-use crate::{Error, Landing, ObjectCheck, Repository, Result};
+use crate::{Error, Landing, ObjectCheck, Repository, Result, RunHooks};
 use std::path::{Component, Path, PathBuf};
 use tm_scheduler::verdict::ChangeKind;
 use tm_scheduler::{BranchName, CommitId};
@@ -67,12 +67,12 @@ impl Repository {
         };
         let changed: Vec<PathBuf> = changed.iter().map(|(path, _)| path_of(path)).collect();
         let brought_hooks = self.hooks_among(&changed)?;
-        let git = |words| {
-            if brought_hooks.is_empty() {
-                return self.git_with_hooks(words);
-            }
-            self.git_without_hooks(words)
+        let hooks = if brought_hooks.is_empty() {
+            RunHooks::Yes
+        } else {
+            RunHooks::No
         };
+        let git = |words| self.git_with(hooks, words);
         let is_under_way = self.git_dir().join("MERGE_HEAD").exists();
         let merged = git("merge --quiet --no-edit")
             .args([flag, &reference])

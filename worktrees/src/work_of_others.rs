@@ -1,13 +1,10 @@
 //! What lies in a folder where somebody else works, as a tree: nothing there says where git's folder is, by which settings git
 //! goes, or which programs it starts.
 
-use crate::files::replace;
 use crate::git::{Git, GitPlace, LONGEST_OF_WORK, joined};
 use crate::indexed::listed_repositories;
 use crate::nested::{assert_git_may_look, assert_git_may_read_rules};
-use crate::repository::own::NO_HEAD;
 use crate::{Repository, Result, TreeId};
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use tm_scheduler::CommitId;
 
@@ -19,15 +16,13 @@ impl Repository {
     /// git can't be let look there, or refused.
     pub fn tree_of_others(&self, folder: &Path, base: &CommitId) -> Result<TreeId> {
         assert_git_may_look(folder, &[])?;
-        let scratch = self.scratch()?;
-        let common = [self.common_dir().as_os_str().as_bytes(), b"\n"].concat();
-        replace(&scratch.path().join("commondir"), &common)?;
-        replace(&scratch.path().join("HEAD"), NO_HEAD)?;
+        let scratch = self.scratch_git_dir()?;
         let place = GitPlace::of(scratch.path()).with_files(folder);
         let unfiltered = self.live_settings()?.without_filter_commands();
         let git = |words: &str| -> Git {
-            let git = place.git(&self.environment).args(&unfiltered);
-            git.line(words).at_most(LONGEST_OF_WORK)
+            let git = place.git(&self.environment).at_most(LONGEST_OF_WORK);
+            let git = unfiltered.iter().fold(git, |git, it| git.setting(it));
+            git.line(words)
         };
         git("read-tree").commit(base).done()?;
         let listed: Vec<PathBuf> = git("ls-files -z").reading().paths()?;

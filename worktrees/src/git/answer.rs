@@ -202,7 +202,12 @@ pub(super) fn stumbled(stderr: &str) -> bool {
 }
 
 /// A program can be given so many bytes of paths everywhere.
-pub(crate) const LONGEST_WORDS: usize = 96 * 1024;
+const LONGEST_WORDS: usize = 96 * 1024;
+
+/// Tells whether a program can be given all of these.
+pub(crate) fn are_few_words(words: &[OsString]) -> bool {
+    words.iter().map(|word| word.len() + 1).sum::<usize>() <= LONGEST_WORDS
+}
 
 /// Returns the words by which git passes over a path.
 pub(crate) fn exclusion(path: &Path) -> OsString {

@@ -60,17 +60,15 @@ pub(crate) fn gits_are_ending() -> bool {
 }
 
 impl Git {
-    /// Says that the call reads packs that agents may have written: it takes no more memory than a merge.
-    pub(crate) const fn reading_packs(mut self) -> Self {
+    /// Says that the call reads what agents may have written: it takes no more memory than a merge.
+    pub(crate) const fn in_bounded_memory(mut self) -> Self {
         self.most_memory = Some(MOST_MEMORY_OF_MERGE);
         self
     }
 
     /// Says that the call merges what agents wrote: it takes no longer than a merge, and no more memory.
     pub(crate) const fn merging(self) -> Self {
-        let mut git = self.at_most(LONGEST_OF_MERGE);
-        git.most_memory = Some(MOST_MEMORY_OF_MERGE);
-        git
+        self.at_most(LONGEST_OF_MERGE).in_bounded_memory()
     }
 
     /// Has the call end at a moment, or when all of its environment do.

@@ -5,7 +5,7 @@ use super::untouched::{ByIndex, Unnoticed};
 use super::{OwnedFolder, SHORT};
 use crate::as_written::{reading_every_file, touch};
 use crate::files::{beginning, copy_with_time, replace};
-use crate::git::{Git, GitPlace, LONGEST_OF_WORK, LONGEST_WORDS, exclusion, is_object_id, joined};
+use crate::git::{Git, GitPlace, LONGEST_OF_WORK, are_few_words, exclusion, is_object_id, joined};
 use crate::indexed::{INDEX_BYTES, Indexed, Known, folders, listed_repositories, repositories};
 use crate::nested::{assert_git_may_enter, assert_git_may_look, assert_git_may_read_rules};
 use crate::{OrFailedTo as _, Result, TreeId};
@@ -121,7 +121,7 @@ impl OwnedFolder {
         if kept.is_empty() {
             return Ok(listing);
         }
-        if kept.iter().map(|kept| kept.len() + 1).sum::<usize>() > LONGEST_WORDS {
+        if !are_few_words(&kept) {
             assert_git_may_look(&self.path, &[])?;
             return Ok(listing);
         }

@@ -5,7 +5,7 @@ use super::salvage::salvage;
 use super::{KEPT_SETTINGS, OF_JUDGE};
 use crate::git::Git;
 use crate::owned::{OwnedFolder, name_of_folder};
-use crate::{Error, OrFailedTo as _, Repository, Result};
+use crate::{Error, OrFailedTo as _, Repository, Result, RunHooks};
 use std::path::{Path, PathBuf};
 use tm_scheduler::BranchName;
 
@@ -101,15 +101,13 @@ impl Repository {
         if self.branch_tip(branch)?.is_none() {
             return Err(Error::unknown(branch));
         }
-        let are_of_branch = self.hooks_within()?.is_some();
+        let hooks = match self.hooks_within()? {
+            Some(_of_branch) => RunHooks::No,
+            None => RunHooks::Yes,
+        };
         self.changing_worktrees(|| {
-            let words = "worktree add --quiet";
-            let git = if are_of_branch {
-                self.git_without_hooks(words)
-            } else {
-                self.git_with_hooks(words)
-            };
-            git.arg(folder).arg(branch.as_str()).done()
+            let add = self.git_with(hooks, "worktree add --quiet");
+            add.arg(folder).arg(branch.as_str()).done()
         })?;
         Ok(InspectionWorktree::Made(folder.to_owned()))
     }

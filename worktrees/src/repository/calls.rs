@@ -1,11 +1,13 @@
 //! The ways in which git is called on a repository: with whose settings, on which files, and whether it may change any.
 
 use super::Repository;
-use crate::files::beginning;
+use super::own::NO_HEAD;
+use crate::files::{beginning, replace};
 use crate::git::{Git, GitPlace};
 use crate::nested::{ATTRIBUTES, IGNORED, assert_git_may_read};
 use crate::owned::{SHORT, pointed_at};
 use crate::{OrFailedTo as _, Result, RunHooks};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use tempfile::TempDir;
@@ -136,6 +138,15 @@ impl Repository {
         tempfile::tempdir_in(&beside).or_failed_to("write", &beside)
     }
 
+    /// Returns such a folder as a git folder of these objects in which nothing else is.
+    pub(crate) fn scratch_git_dir(&self) -> Result<TempDir> {
+        let folder = self.scratch()?;
+        let common = [self.objects_dir().as_os_str().as_bytes(), b"\n"].concat();
+        replace(&folder.path().join("commondir"), &common)?;
+        replace(&folder.path().join("HEAD"), NO_HEAD)?;
+        Ok(folder)
+    }
+
     /// A call on git's list of worktrees: the real one.
     pub(crate) fn git_on_worktrees(&self, words: &str) -> Git {
         let place = GitPlace::of(&self.common_dir);
@@ -157,15 +168,11 @@ impl Repository {
 
     /// A call in the user's checkout as the user would make it, with hooks.
     pub(crate) fn git_with_hooks(&self, words: &str) -> Git {
-        self.in_checkout(words, RunHooks::Yes)
+        self.git_with(RunHooks::Yes, words)
     }
 
-    /// As `git_with_hooks`, where none is to be run.
-    pub(crate) fn git_without_hooks(&self, words: &str) -> Git {
-        self.in_checkout(words, RunHooks::No)
-    }
-
-    fn in_checkout(&self, words: &str, hooks: RunHooks) -> Git {
+    /// As `git_with_hooks`, where it depends whether any is to be run.
+    pub(crate) fn git_with(&self, hooks: RunHooks, words: &str) -> Git {
         let git = Git::unattended(&self.environment, &self.checkout_root, hooks);
         self.where_rules_are_read(self.published(git), words)
     }

@@ -159,16 +159,13 @@ impl Settings {
             .map(|(name, _)| name)
     }
 
-    /// Returns options of git's by which these filters change nothing.
+    /// Returns settings of a call by which these filters change nothing.
     pub(crate) fn without_filter_commands(&self) -> Vec<String> {
         let names: BTreeSet<&str> = self.filters_of_others().collect();
         let without = |name: &str| {
             let none = COMMANDS_OF_FILTER.map(|what| format!("filter.{name}.{what}="));
-            let all = none
-                .into_iter()
-                .chain([format!("filter.{name}.required=false")]);
-            all.flat_map(|setting| ["-c".to_owned(), setting])
-                .collect::<Vec<_>>()
+            none.into_iter()
+                .chain([format!("filter.{name}.required=false")])
         };
         names.into_iter().flat_map(without).collect()
     }

@@ -1,7 +1,7 @@
 //! The bytes of anybody's index (gitformat-index): which of its entries git doesn't look at, and the same index without what
 //! git would believe in it.
 
-use crate::index_entry::{COUNT, FORM, HEADER, names_length, number};
+use crate::index_entry::{COUNT, FORM, HEADER, extensions, names_length, number};
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::ops::Range;
@@ -21,8 +21,6 @@ const EXTENDED: u8 = 0x40;
 const LEFT_OUT: u8 = 0x40;
 /// What says of which other index this one is a change.
 const CHANGE_OF: &[u8] = b"link";
-/// The name and the length of what comes after the entries.
-const EXTENSION: usize = 8;
 /// No path is longer, in bytes: each may hold most of the one before.
 const LONGEST_PATH: usize = 16 * 1024;
 /// The part of the first byte of flags that says which side of a conflict an entry is.
@@ -141,16 +139,6 @@ fn variable(bytes: &[u8]) -> Option<(usize, usize)> {
         at += 1;
     }
     Some((at, value))
-}
-
-/// Gives out what comes after the entries, each with its name.
-fn extensions(mut rest: &[u8]) -> impl Iterator<Item = &[u8]> {
-    std::iter::from_fn(move || {
-        let length = EXTENSION + number(rest.get(..EXTENSION)?, 4) as usize;
-        let (extension, others) = rest.split_at_checked(length)?;
-        rest = others;
-        Some(extension)
-    })
 }
 
 #[cfg(test)]

@@ -211,7 +211,7 @@ impl PacksBefore {
         let link = folder.path().join(MADE);
         symlink(pack, &link).or_failed_to("link", link)?;
         let git = GitPlace::of(folder.path()).git(&repository.environment);
-        let git = git.until(time.end()).reading_packs();
+        let git = git.until(time.end()).in_bounded_memory();
         let git = git.setting("pack.writeReverseIndex=true");
         let git = git.arg("index-pack").arg(version_of(index));
         let id_length = self.id_length.ok_or(io::ErrorKind::Unsupported.into());

@@ -13,7 +13,6 @@ use crate::git::{GitPlace, gits_are_ending, patience};
 use crate::indexed::INDEX_BYTES;
 use crate::left_locks::LeftLock;
 use crate::pause::pause;
-use crate::repository::own::NO_HEAD;
 use crate::{Error, OrFailedTo as _, Repository, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -174,11 +173,7 @@ fn locked(index: &Path, patience: &mut dyn Iterator<Item = Duration>) -> Result<
 
 /// Makes a git folder in which nothing is but a copy of an index, as one file.
 fn as_one_file(index: &Path, repository: &Repository) -> Result<TempDir> {
-    let folder = repository.scratch()?;
-    let common = repository.objects_dir();
-    let named = [common.as_os_str().as_bytes(), b"\n"].concat();
-    replace(&folder.path().join("commondir"), &named)?;
-    replace(&folder.path().join("HEAD"), NO_HEAD)?;
+    let folder = repository.scratch_git_dir()?;
     let beside = index.parent().unwrap_or(index);
     let is_shared = |name: &OsString| name.as_bytes().starts_with(SHARED.as_bytes());
     for name in names_in(beside).filter(is_shared).take(MOST_SHARED) {
