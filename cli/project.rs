@@ -6,8 +6,8 @@ use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use tm_app::{Caller, Notice, Project};
 use tm_config::Override;
+use tm_runtime::{repository_of_project, shared_folder};
 use tm_scheduler::AtBreaker;
-use tm_worktrees::Repository;
 
 /// Opens the project of a folder.
 pub(crate) fn open(start: &Path) -> Result<Project> {
@@ -25,17 +25,27 @@ pub(crate) fn open_telling(
     overrides: Vec<Override>,
     tell: fn(&Notice<'_>),
 ) -> Result<Project> {
+    Ok(Project::open(start, overrides, caller(tell))?)
+}
+
+/// Opens the one by whose settings what lies in another folder is judged.
+pub(crate) fn open_to_judge(
+    start: &Path,
+    judged: &Path,
+    overrides: Vec<Override>,
+) -> Result<Project> {
+    open_with(judging_from(start, judged), overrides)
+}
+
+/// Who calls, for who is told this way.
+pub(crate) fn caller(tell: fn(&Notice<'_>)) -> Caller {
     // Nobody lets a paused run go on where no terminal is.
     let at_breaker = if std::io::stderr().is_terminal() {
         AtBreaker::Pause
     } else {
         AtBreaker::Stop
     };
-    Ok(Project::open(
-        start,
-        overrides,
-        Caller { tell, at_breaker },
-    )?)
+    Caller { tell, at_breaker }
 }
 
 /// Returns a folder that was named when tm was started in another one.
@@ -48,8 +58,19 @@ pub(crate) fn named_folder(start: &Path, named: &Path) -> Result<PathBuf> {
 
 /// Returns the top of the checkout around a folder, or the folder where there is none.
 pub(crate) fn root_around(folder: &Path) -> PathBuf {
-    Repository::discover(folder).map_or_else(
+    repository_of_project(folder).map_or_else(
         |_| folder.to_owned(),
         |found| found.checkout_root().to_owned(),
     )
+}
+
+/// Where the project is that judges what lies in a folder: around `start`, where both are checkouts of one repository, since
+/// nobody says by what he is judged himself; else the folder is a project of its own.
+fn judging_from<'a>(start: &'a Path, judged: &'a Path) -> &'a Path {
+    let shared = shared_folder(start);
+    if shared.is_some() && shared == shared_folder(judged) {
+        start
+    } else {
+        judged
+    }
 }

@@ -1,14 +1,17 @@
 //! Shows again, from the history alone, what runs proved.
 
 use crate::error::Error;
-use crate::judging::{Judging, parallel, parts};
-use crate::project::Project;
+use crate::judging::{Judging, parallel};
+use crate::project::{Caller, Project};
+use crate::settings_of_commit::{parts_at, project_by};
 use std::num::NonZeroUsize;
+use std::path::Path;
+use tm_config::Override;
 use tm_reports::cleaned;
 use tm_runtime::audit::{AuditOrder as Order, AuditTests, audit as look_through};
-use tm_runtime::{replay, rules};
+use tm_runtime::{replay, repository_of_project, rules};
 use tm_scheduler::{Audit, CommitId, RunId, TAKEN_BACK_PHASE};
-use tm_worktrees::PastCommit;
+use tm_worktrees::{PastCommit, Repository};
 
 /// What is audited.
 #[derive(Clone, Debug, Default)]
@@ -27,20 +30,44 @@ struct Range {
     to: CommitId,
 }
 
-/// Looks at a history, and runs the tests again of what stands in it.
+/// Looks at a history, and runs the tests again of what stands in it, by the settings that it began with and those that flags
+/// give: no commit says by what it is judged.
 ///
 /// # Errors
 /// It is not clear what to look at, or that can't be looked at.
-pub async fn audit(project: &Project, order: &AuditOrder) -> Result<Audit, Error> {
-    if project.repository.is_shallow()? {
+pub async fn audit(
+    start: &Path,
+    given: Vec<Override>,
+    caller: Caller,
+    order: &AuditOrder,
+) -> Result<Audit, Error> {
+    let repository = repository_of_project(start)?;
+    if repository.is_shallow()? {
         return Err(Error::ShallowAudit);
     }
-    let Range { from, to } = range(project, order.range.as_deref())?;
+    let named = order.range.as_deref();
+    let Range { from, to } = match named.and_then(|range| range.split_once("..")) {
+        Some(ends) => between(&repository, ends)?,
+        None => of_project(&Project::open(start, given.clone(), caller)?, named)?,
+    };
+    let began = repository.merge_base(&from, &to)?;
+    let began = began.unwrap_or_else(|| from.clone());
+    let project = project_by((&repository, &began), &to, given, caller)?;
+    audited(&project, &began, Range { from, to }, order).await
+}
+
+async fn audited(
+    project: &Project,
+    began: &CommitId,
+    Range { from, to }: Range,
+    order: &AuditOrder,
+) -> Result<Audit, Error> {
+    let command = parts_at(project, began)?.all();
     let judging = Judging::open(project, "audit", from.clone())?;
     let order = Order {
         from,
         to,
-        command: parts(project)?.all(),
+        command,
         rules: rules(&project.loaded.settings),
         tests: order
             .sample
@@ -57,31 +84,30 @@ pub async fn audit(project: &Project, order: &AuditOrder) -> Result<Audit, Error
         .map_err(Error::unjudged("audit the history"))
 }
 
-fn range(project: &Project, named: Option<&str>) -> Result<Range, Error> {
-    let Some(range) = named else {
-        return of_nothing(project);
-    };
-    match range.split_once("..") {
-        Some((_, to)) if to.starts_with('.') => Err(Error::ThreeDots),
-        Some((from, to)) => Ok(Range {
-            from: revision(project, from)?,
-            to: revision(project, to)?,
-        }),
-        None => of_run(project, range),
+/// A range of commits, which is known without any run.
+fn between(repository: &Repository, (from, to): (&str, &str)) -> Result<Range, Error> {
+    if to.starts_with('.') {
+        return Err(Error::ThreeDots);
+    }
+    Ok(Range {
+        from: revision(repository, from)?,
+        to: revision(repository, to)?,
+    })
+}
+
+fn of_project(project: &Project, named: Option<&str>) -> Result<Range, Error> {
+    match named {
+        Some(run) => of_run(project, run),
+        None => of_nothing(project),
     }
 }
 
 /// The commit that a name stands for: here, or at the remote where only that is known.
-fn revision(project: &Project, name: &str) -> Result<CommitId, Error> {
+fn revision(repository: &Repository, name: &str) -> Result<CommitId, Error> {
     let name = if name.is_empty() { "HEAD" } else { name };
-    project
-        .repository
+    repository
         .resolve(name)
-        .or_else(|_| {
-            project
-                .repository
-                .resolve(&format!("refs/remotes/origin/{name}"))
-        })
+        .or_else(|_| repository.resolve(&format!("refs/remotes/origin/{name}")))
         .map_err(Error::UnknownRange)
 }
 
@@ -90,13 +116,13 @@ fn of_run(project: &Project, name: &str) -> Result<Range, Error> {
     if let Some((base, branch)) = known_run(project, &RunId::from(name))? {
         return Ok(Range {
             from: base,
-            to: revision(project, &branch)?,
+            to: revision(&project.repository, &branch)?,
         });
     }
     let mut references = project.repository.branch_references()?.into_iter();
     let to = match references.find(|reference| reference.ends_with(&format!("run-{name}"))) {
         Some(reference) => project.repository.resolve(&reference)?,
-        None => revision(project, name)?,
+        None => revision(&project.repository, name)?,
     };
     let from = parted(project, &to)?.ok_or_else(|| Error::NothingOfItsOwn(name.to_owned()))?;
     Ok(Range { from, to })
@@ -138,7 +164,7 @@ fn of_nothing(project: &Project) -> Result<Range, Error> {
         None => None,
     };
     let (base, branch) = known.ok_or(Error::NothingToAudit)?;
-    let to = revision(project, &branch)?;
+    let to = revision(&project.repository, &branch)?;
     Ok(Range {
         from: parted(project, &to)?.unwrap_or(base),
         to,

@@ -32,6 +32,7 @@ mod pull;
 mod report;
 mod review;
 mod run;
+mod settings_of_commit;
 mod setup;
 mod starting;
 mod steering;

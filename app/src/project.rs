@@ -5,14 +5,14 @@
 use crate::error::Error;
 use crate::notice::Notice;
 use std::path::{Path, PathBuf};
-use tm_config::{Inputs, Loaded, Override, RunsOn, Source, StorageLocation};
+use tm_config::{Inputs, Loaded, Override, ProjectFiles, RunsOn, Source, StorageLocation};
 use tm_executors::engine::Executor;
 use tm_executors::process::own_children_are;
 use tm_runtime::autopilot::{self, Environment};
 use tm_runtime::kubernetes::PodsOf;
 use tm_runtime::{
-    JournalHeader, Replayed, RunBacklog, filter_holder, home, home_of_checkout, now,
-    reach_of_unheld, replay,
+    JournalHeader, Replayed, RunBacklog, filter_holder, home, home_of_checkout, now, project_place,
+    reach_of_unheld, replay, repository_of_project,
 };
 use tm_scheduler::{AtBreaker, RunId, Tag};
 use tm_store::backlog::{Backlog, BacklogSource, ReadOptions};
@@ -75,12 +75,19 @@ impl Project {
     /// # Errors
     /// There is no repository, or its settings or its folder of runs can't be read.
     pub fn open(start: &Path, overrides: Vec<Override>, caller: Caller) -> Result<Self, Error> {
-        let repository = Repository::discover(start)?;
-        let inputs = Inputs {
-            overrides: overrides.clone(),
-            ..Inputs::from_process(repository.checkout_root())
-        };
-        let loaded = tm_config::load(&inputs)?;
+        let repository = repository_of_project(start)?;
+        let files = ProjectFiles::InFolder(repository.checkout_root().to_owned());
+        Self::with_settings_in(&repository, files, overrides, caller)
+    }
+
+    /// Returns the project of a repository whose settings lie in these files.
+    pub(crate) fn with_settings_in(
+        repository: &Repository,
+        files: ProjectFiles,
+        overrides: Vec<Override>,
+        caller: Caller,
+    ) -> Result<Self, Error> {
+        let loaded = loaded_from(files, &overrides)?;
         let repository =
             repository.with_content(tm_runtime::content_rules(&loaded.settings.worktree));
         let directory = home_of(&loaded, &repository)?.project(repository.common_dir())?;
@@ -349,11 +356,22 @@ impl Project {
     }
 }
 
+/// Loads the settings of files of a project, with those that flags give.
+pub(crate) fn loaded_from(files: ProjectFiles, given: &[Override]) -> Result<Loaded, Error> {
+    let inputs = Inputs {
+        project: files,
+        overrides: given.to_vec(),
+        ..Inputs::from_process("")
+    };
+    Ok(tm_config::load(&inputs)?)
+}
+
 /// Returns the folder of runs of the project around a folder, told from files alone: no program is started, and nothing is
 /// made. Nothing where there is no repository, or its settings can't be read.
 pub fn project_directory(start: &Path) -> Option<ProjectDirectory> {
-    let common_dir = common_dir_around(start)?;
-    let checkout_root = checkout_root_around(start)?;
+    let start = project_place(start).ok()?;
+    let common_dir = common_dir_around(&start)?;
+    let checkout_root = checkout_root_around(&start)?;
     let loaded = tm_config::load(&Inputs::from_process(&checkout_root)).ok()?;
     let tm_home = Environment::of_process().home;
     let (storage, tm_home) = (&loaded.settings.storage, tm_home.as_deref());

@@ -15,11 +15,13 @@ use tm_executors::testing::TestCommand;
 use tm_presets::PresetFolders;
 use tm_runtime::preflight::BrokenBase;
 use tm_runtime::standing::{Ledger, Rejected, kept_tests, standing};
-use tm_runtime::{AgentChoice, Integration, JournalHeader, RunSetup, rules};
+use tm_runtime::{
+    AgentChoice, Integration, JournalHeader, RunSetup, never_commit, repository_of_project, rules,
+};
 use tm_scheduler::{CommitId, Phase, PlannedTask, Tag, Task, TaskId, WavePlan};
 use tm_store::backlog::{Backlog, BacklogSource};
 use tm_store::run::{Rejection, RunDirectory};
-use tm_worktrees::{BrokenReference, LeftLock, PathPatterns, Repository};
+use tm_worktrees::{BrokenReference, LeftLock, Repository};
 
 /// What has become of a run before this process took it up.
 #[derive(Debug, Default)]
@@ -251,23 +253,9 @@ fn check_tests(plan: &WavePlan, tasks: &[Task]) -> Result<(), Error> {
     })
 }
 
-/// The patterns of the settings, and the backlog itself.
-pub(crate) fn never_commit(
-    settings: &Settings,
-    backlog: Option<&BacklogSource>,
-    root: &Path,
-) -> Result<PathPatterns, Error> {
-    let files = backlog.map(|backlog| backlog.files_below(root));
-    let patterns = &settings.git.never_commit;
-    Ok(PathPatterns::with_files(
-        patterns,
-        &files.unwrap_or_default(),
-    )?)
-}
-
 /// Returns where presets of the user's own are; outside of a repository, `.taskmaster/presets` of the folder itself.
 pub fn presets(start: &Path) -> PresetFolders {
-    let root = Repository::discover(start).map_or_else(
+    let root = repository_of_project(start).map_or_else(
         |_| start.to_owned(),
         |found| found.checkout_root().to_owned(),
     );

@@ -3,14 +3,16 @@
 use crate::error::Error;
 use crate::judging::{Judging, parts, test_command};
 use crate::project::Project;
-use crate::setup::never_commit;
 use std::path::{Path, PathBuf};
 use tm_executors::testing::TestCommand;
-use tm_runtime::{JournalHeader, RedCommit, Replayed, StepError, Work, prove, red_commit, rules};
+use tm_runtime::{
+    JournalHeader, RedCommit, Replayed, StepError, Work, never_commit, prove, red_commit,
+    repository_of_worktree, rules,
+};
 use tm_scheduler::{CommitId, Phase, Proof, RunId, TaskId, TaskView};
 use tm_store::backlog::BacklogSource;
 use tm_store::run::safe_name;
-use tm_worktrees::{Repository, TreeId};
+use tm_worktrees::{Repository, TreeId, checkout_root_around};
 
 /// What is judged.
 #[derive(Clone, Debug)]
@@ -33,7 +35,7 @@ pub enum WorkOf {
         /// The run.
         run: Option<String>,
     },
-    /// Everything in the project's checkout, committed or not, under the name that it was given.
+    /// Everything in a checkout of the project's repository, committed or not, under the name that it was given.
     Checkout(PathBuf),
 }
 
@@ -175,10 +177,9 @@ fn is_command_given(project: &Project) -> bool {
 
 /// Everything in a checkout, committed or not, but for what is never committed.
 fn of_checkout(project: &Project, order: &VerifyOrder, folder: &Path) -> Result<Target, Error> {
-    let repository = &project.repository;
-    let root = project.root();
     let phase = order.phase.unwrap_or(Phase::None);
-    let whole = repository.tree_of_checkout(root)?;
+    let (repository, whole) = seen(project, folder)?;
+    let (repository, root) = (&repository, repository.checkout_root());
     let base = match base(project, order)? {
         Some(base) => base,
         None => base_of_checkout(repository, phase, &whole)?,
@@ -205,6 +206,26 @@ fn of_checkout(project: &Project, order: &VerifyOrder, folder: &Path) -> Result<
         tree,
         red: None,
     })
+}
+
+/// The repository as it is seen from a checkout, and everything that lies there. A worktree of tm's is agents', and nothing is
+/// believed that they can write there.
+fn seen(project: &Project, folder: &Path) -> Result<(Repository, TreeId), Error> {
+    let none = || tm_worktrees::Error::NoCheckout(folder.to_owned());
+    let root = checkout_root_around(folder).ok_or_else(none)?;
+    if root == project.root() {
+        let whole = project.repository.tree_of_checkout(&root)?;
+        return Ok((project.repository.clone(), whole));
+    }
+    if repository_of_worktree(&root).is_some() {
+        let pool = project.worktrees(&format!("seen-{}", std::process::id()))?;
+        let whole = pool.tree_of_worktree(&root);
+        pool.close()?;
+        return Ok((project.repository.at_checkout(&root)?, whole?));
+    }
+    let repository = Repository::discover(&root)?;
+    let whole = repository.tree_of_checkout(repository.checkout_root())?;
+    Ok((repository, whole))
 }
 
 fn base_of_checkout(

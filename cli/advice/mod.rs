@@ -85,6 +85,7 @@ fn on_git(error: &AnyError) -> Option<Advice> {
         tm_worktrees::Error::NoCommits { .. } => {
             hint("`git add --all`, then `git commit`: work starts from a commit")
         }
+        tm_worktrees::Error::NoCheckout { .. } => hint("`cd` to a checkout of yours"),
         _ => return None,
     })
 }

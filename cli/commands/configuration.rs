@@ -9,8 +9,8 @@ use itertools::Itertools as _;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use tm_config::{Inputs, PROJECT_FILE, TypedSetting, settings_text};
+use tm_runtime::repository_of_project;
 use tm_store::settings::with_setting;
-use tm_worktrees::Repository;
 
 commands! {
     /// Commands on settings.
@@ -102,20 +102,18 @@ impl Perform for SettingsSchema {
 impl Perform for SetSetting {
     async fn perform(self, start: &Path) -> Result {
         let typed = TypedSetting::parse(&self.key, &self.value)?;
-        let inputs = self.file.inputs(start)?;
-        let path = self
-            .file
-            .change(&inputs, &typed.names, Some(&typed.value))?;
+        let root = self.file.root(start)?;
+        let path = self.file.change(&root, &typed.names, Some(&typed.value))?;
         say!("{} = {} in {}", self.key, typed.value, path.display());
-        tell_where_else(&inputs, &self.key, &path)
+        tell_where_else(&root, &self.key, &path)
     }
 }
 
 impl Perform for UnsetSetting {
     async fn perform(self, start: &Path) -> Result {
         let names = TypedSetting::names(&self.key)?;
-        let inputs = self.file.inputs(start)?;
-        let path = self.file.change(&inputs, &names, None)?;
+        let root = self.file.root(start)?;
+        let path = self.file.change(&root, &names, None)?;
         say!("{} is not set in {}", self.key, path.display());
         Ok(0)
     }
@@ -123,21 +121,20 @@ impl Perform for UnsetSetting {
 
 impl SettingsFile {
     /// Where settings are read from; your own need no project.
-    fn inputs(&self, start: &Path) -> Result<Inputs> {
-        let root = match Repository::discover(start) {
+    fn root(&self, start: &Path) -> Result<PathBuf> {
+        Ok(match repository_of_project(start) {
             Err(_) if self.user => start.to_owned(),
             found => found?.checkout_root().to_owned(),
-        };
-        Ok(Inputs::from_process(root))
+        })
     }
 
     /// Changes the file, and returns which one it is.
-    fn change(&self, inputs: &Inputs, names: &[String], value: Option<&Value>) -> Result<PathBuf> {
+    fn change(&self, root: &Path, names: &[String], value: Option<&Value>) -> Result<PathBuf> {
         let path = if self.user {
-            let place = inputs.user_config.clone();
+            let place = Inputs::from_process(root).user_config;
             place.ok_or_else(|| failure!("find your settings: there is no home folder"))?
         } else {
-            inputs.project_root.join(PROJECT_FILE)
+            root.join(PROJECT_FILE)
         };
         let before = settings_text(&path)?;
         let after = with_setting(&path, &before, names, value)?;
@@ -153,13 +150,13 @@ impl SettingsFile {
 }
 
 /// Says where a setting stands that counts more than the file that was changed.
-fn tell_where_else(inputs: &Inputs, key: &str, path: &Path) -> Result {
-    let loaded = tm_config::load(inputs)?;
+fn tell_where_else(root: &Path, key: &str, path: &Path) -> Result {
+    let loaded = tm_config::load(&Inputs::from_process(root))?;
     let found = loaded.explained.iter().find(|one| one.key == key);
     let Some(place) = found.map(|one| one.source.to_string()) else {
         return Ok(0);
     };
-    let file = path.strip_prefix(&inputs.project_root).unwrap_or(path);
+    let file = path.strip_prefix(root).unwrap_or(path);
     if !place.starts_with(&file.display().to_string()) {
         say!("warning: `{key}` of {place} counts more");
     }

@@ -6,7 +6,8 @@ use super::backlog::with_fields;
 use crate::display::{print_answer, print_either};
 use crate::failure::{ExitCode, Result};
 use crate::flags::{Flags, JudgingArguments};
-use crate::project::open_with;
+use crate::notices;
+use crate::project::{caller, open_to_judge};
 use clap::Args;
 use serde_json::json;
 use std::num::NonZeroUsize;
@@ -52,7 +53,7 @@ impl Perform for VerifyArguments {
         let place = folder.as_deref().unwrap_or(start);
         let phase = self.phase();
         let given = Flags::default().judging(self.judging).given();
-        let project = open_with(place, given)?;
+        let project = open_to_judge(start, place, given)?;
         let order = VerifyOrder {
             phase,
             of: match (self.target, &folder) {
@@ -109,13 +110,13 @@ impl Perform for AuditArguments {
     async fn perform(self, start: &Path) -> Result {
         tm_worktrees::check_git(start)?;
         let given = Flags::default().judging(self.judging).given();
-        let project = open_with(start, given)?;
         let order = AuditOrder {
             range: self.range,
             sample: self.sample,
             parallel: self.max_parallel,
         };
-        let audit = tm_app::audit(&project, &order).await?;
+        let caller = caller(notices::print);
+        let audit = Box::pin(tm_app::audit(start, given, caller, &order)).await?;
         if let Some(path) = &self.junit {
             write_junit(start, path, &audit)?;
         }

@@ -3,9 +3,8 @@
 //! Another program owns that file: what is wrong there is a warning, what is unknown is left alone.
 
 use crate::layer::{Entry, Layer};
-use crate::{Source, Warning, yaml};
+use crate::{ProjectFiles, Source, Warning, yaml};
 use serde_json::Value;
-use std::path::Path;
 
 pub(crate) const SHOWN: &str = ".claude/agent-alchemy.local.md";
 
@@ -28,10 +27,8 @@ const SETTINGS: [(&str, &[(&str, &str)]); 3] = [
 ];
 
 /// Returns what the file of a project says.
-pub(crate) fn layer(project_root: &Path) -> Layer {
-    Layer::of_file(&project_root.join(SHOWN), Path::new(SHOWN), |text| {
-        Ok(of_text(text))
-    })
+pub(crate) fn layer(files: &ProjectFiles) -> Layer {
+    Layer::of_project_file(files, SHOWN, |text| Ok(of_text(text)))
 }
 
 fn of_text(text: &str) -> Layer {

@@ -2,7 +2,7 @@
 //!
 //! The only place that looks at the process's own environment is `from_process`.
 
-use crate::environment;
+use crate::{ProjectFiles, environment};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::PathBuf;
@@ -12,8 +12,8 @@ use std::path::PathBuf;
 pub struct Inputs {
     /// The user's own file for all projects; one that does not exist says nothing.
     pub user_config: Option<PathBuf>,
-    /// The folder that holds `.taskmaster/` and `.claude/`.
-    pub project_root: PathBuf,
+    /// The files of the project.
+    pub project: ProjectFiles,
     /// Environment variables; those that do not begin with `TM_` are left alone.
     pub environment: Vec<(String, String)>,
     /// Settings from the command line; a later one of the same key counts.
@@ -26,7 +26,7 @@ impl Inputs {
         let variables = std::env::vars_os();
         Self {
             user_config: config_folder().map(|folder| folder.join("tm/config.yaml")),
-            project_root: project_root.into(),
+            project: ProjectFiles::InFolder(project_root.into()),
             environment: variables
                 .filter_map(|(name, value)| {
                     Some((name.into_string().ok()?, value.into_string().ok()?))

@@ -4,7 +4,7 @@
 
 use crate::key::Key;
 use crate::shape::Shape;
-use crate::{Error, Source, Warning, yaml};
+use crate::{Error, ProjectFiles, Source, Warning, yaml};
 use serde_json::Value;
 use std::path::Path;
 
@@ -37,7 +37,22 @@ impl Layer {
         shown: &Path,
         of_text: impl FnOnce(&str) -> Result<Self, Error>,
     ) -> Self {
-        let read = yaml::read_file(path, shown);
+        Self::of_read(yaml::read_file(path, shown), of_text)
+    }
+
+    /// The same of a file of a project, by its path from the top on.
+    pub(crate) fn of_project_file(
+        files: &ProjectFiles,
+        path: &str,
+        of_text: impl FnOnce(&str) -> Result<Self, Error>,
+    ) -> Self {
+        Self::of_read(files.text(path), of_text)
+    }
+
+    fn of_read(
+        read: Result<Option<String>, Error>,
+        of_text: impl FnOnce(&str) -> Result<Self, Error>,
+    ) -> Self {
         let made =
             read.and_then(|text| text.map_or_else(|| Ok(Self::default()), |text| of_text(&text)));
         made.unwrap_or_else(|error| Self {

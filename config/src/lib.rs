@@ -19,6 +19,7 @@ mod kubernetes;
 mod layer;
 mod lines;
 mod load;
+mod project_files;
 mod sandbox;
 mod scalar;
 mod settings;
@@ -41,6 +42,7 @@ pub use error::Error;
 pub use inputs::{Inputs, Override};
 pub use kubernetes::{Kubernetes, KubernetesResources, KubernetesVolume};
 pub use load::{Explained, Loaded, PROJECT_FILE, PROJECT_FILES, load};
+pub use project_files::ProjectFiles;
 pub use sandbox::{
     AgentNetwork, CommandNetwork, GivenTo, Sandbox, SandboxLevel, SandboxedAgents,
     SandboxedCommands, Secret,

@@ -6,9 +6,8 @@
 use crate::key::Key;
 use crate::layer::{Layer, snake_case};
 use crate::shape::Shape;
-use crate::{Error, Source, Warning};
+use crate::{Error, ProjectFiles, Source, Warning};
 use serde_json::Value;
-use std::path::Path;
 
 /// The file, from the top of the project on.
 pub(crate) const SHOWN: &str = ".taskmaster/config.json";
@@ -16,8 +15,8 @@ pub(crate) const SHOWN: &str = ".taskmaster/config.json";
 const BLOCKS: [&str; 4] = ["autopilot", "test", "git", "storage"];
 
 /// Returns what the file of a project says.
-pub(crate) fn layer(project_root: &Path) -> Layer {
-    Layer::of_file(&project_root.join(SHOWN), Path::new(SHOWN), |text| {
+pub(crate) fn layer(files: &ProjectFiles) -> Layer {
+    Layer::of_project_file(files, SHOWN, |text| {
         let file = serde_json::from_str(text).map_err(|error| Error::Syntax {
             path: SHOWN.into(),
             why: error.to_string(),

@@ -40,11 +40,12 @@ pub(crate) fn read_file(path: &Path, shown: &Path) -> Result<Option<String>, Err
     file.take(LARGEST)
         .read_to_string(&mut text)
         .map_err(failed)?;
-    Ok(Some(
-        text.strip_prefix('\u{feff}')
-            .map(str::to_owned)
-            .unwrap_or(text),
-    ))
+    Ok(Some(without_mark(&text)))
+}
+
+/// Returns a text without the mark of its byte order.
+pub(crate) fn without_mark(text: &str) -> String {
+    text.strip_prefix('\u{feff}').unwrap_or(text).to_owned()
 }
 
 /// Parses YAML; an empty text is `null`.

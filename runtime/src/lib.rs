@@ -18,6 +18,7 @@ mod launchers;
 pub mod loops;
 pub mod notices;
 pub mod preflight;
+mod project_place;
 mod proving;
 mod run_event;
 mod setup;
@@ -32,11 +33,14 @@ pub use clock::now;
 pub use error::Error;
 pub use holding::{executor, filter_holder, git_around, reach_of_unheld, starting_on};
 pub use hooks::HookRules;
+pub use project_place::{
+    project_place, repository_of_project, repository_of_worktree, shared_folder,
+};
 pub use proving::{Parts, RedCommit, TestResultCache, Work, prove, red_commit};
 pub use run_event::RunEvent;
 pub use setup::{
-    attempt_limits, content_rules, environment, home, home_of_checkout, rules, run_hooks,
-    test_command, tests_at_once,
+    attempt_limits, content_rules, environment, home, home_of_checkout, never_commit, rules,
+    run_hooks, test_command, tests_at_once,
 };
 pub use step_error::{StepError, threads_that_wait};
 pub(crate) use step_error::{blocking, briefly, describe, in_background};

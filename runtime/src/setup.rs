@@ -11,8 +11,9 @@ use tm_executors::environment::EnvironmentRules;
 use tm_executors::testing::{TestCommand, detect_test_command};
 use tm_scheduler::ResultFormat;
 use tm_scheduler::verdict::Rules;
+use tm_store::backlog::BacklogSource;
 use tm_store::run::Home;
-use tm_worktrees::{ContentRules, Repository, RunHooks};
+use tm_worktrees::{ContentRules, PathPatterns, Repository, RunHooks, SETTINGS_OF_TM};
 
 /// Returns the test command of the settings, or the one that is found in `root`.
 pub fn test_command(settings: &Settings, root: &Path) -> Option<TestCommand> {
@@ -109,6 +110,25 @@ pub fn rules(settings: &Settings) -> Rules {
             .map(CoverageThreshold::percent),
         canary: settings.tdd.canary,
     }
+}
+
+/// Returns what no work of anybody's commits: the patterns of the settings, the files of the backlog, and the settings
+/// themselves, since by what work is judged is nobody's work.
+///
+/// # Errors
+/// A pattern can't be read.
+pub fn never_commit(
+    settings: &Settings,
+    backlog: Option<&BacklogSource>,
+    root: &Path,
+) -> Result<PathPatterns, tm_worktrees::Error> {
+    let mut files = SETTINGS_OF_TM.map(PathBuf::from).to_vec();
+    files.extend(
+        backlog
+            .into_iter()
+            .flat_map(|backlog| backlog.files_below(root)),
+    );
+    PathPatterns::with_files(&settings.git.never_commit, &files)
 }
 
 /// Returns the folder for a repository: `.taskmaster` of its main checkout with `storage.location: project`, else

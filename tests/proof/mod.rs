@@ -4,6 +4,7 @@ mod audit;
 mod bending;
 mod cheating;
 mod gates;
+mod judged_by;
 mod parts;
 mod proving_again;
 mod questioned;

@@ -72,9 +72,9 @@ pub enum Error {
     /// A folder is in no repository.
     #[error("find a git repository at `{0}`")]
     NoRepository(PathBuf),
-    /// A folder is in a repository, but in no checkout of it: it is bare, or the folder lies inside `.git`.
+    /// A folder is in a repository, but in no checkout of it: it is bare, or the folder lies inside `.git` or is tm's.
     #[error(
-        "find a checkout at `{0}`: the repository is bare, or the folder belongs to git itself"
+        "find a checkout at `{0}`: the repository is bare, or the folder belongs to git or tm itself"
     )]
     NoCheckout(PathBuf),
     /// The repository has no commit that work could start from.

@@ -346,6 +346,10 @@ impl Repository {
             self.assert_index_walkable(&copy)?;
         }
         let git = |words| git(words).variable("GIT_INDEX_FILE", copy.as_os_str());
+        if !copy.exists() {
+            // What is ignored and tracked is known by the commit alone then.
+            git("read-tree HEAD").done()?;
+        }
         // git would ask the one that is there what it holds, and that one has settings of its own, which may name programs.
         let within = listed_repositories(git("ls-files --stage -z"))?;
         if !within.is_empty() {

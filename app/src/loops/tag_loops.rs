@@ -6,7 +6,6 @@ use crate::judging::checkouts;
 use crate::notice::Notice;
 use crate::preflight::{before_loop, unless_interrupted};
 use crate::project::Project;
-use crate::setup::never_commit;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tm_executors::agent::AttemptLimits;
@@ -15,7 +14,7 @@ use tm_presets::{LoopContext, PromptTemplate, Recipe, shell_word};
 use tm_runtime::loops::{
     CutOff, LoopHeader, LoopSetup, LoopState, Place, ProgressFile, SharedCost,
 };
-use tm_runtime::{Checkouts, HookRules, attempt_limits, now, run_hooks};
+use tm_runtime::{Checkouts, HookRules, attempt_limits, never_commit, now, run_hooks};
 use tm_scheduler::iteration::LoopLimits;
 use tm_scheduler::{
     BranchName, CommitId, Limits, RunId, Tag, Timestamp, branch_from_pattern, milliseconds,
@@ -228,6 +227,8 @@ impl Common<'_> {
     /// A worktree on a branch of its own, or the one of a loop that was cut off, with everything that is in it.
     async fn worktree(&self, tag: &Tag) -> Result<Place, Error> {
         let (project, name) = (self.project, safe_name(&tag.as_str().into()));
+        let common_dir = project.repository.common_dir();
+        project.directory.remember_first_place(common_dir)?;
         let executor = project.executor();
         let copies = self.directory.path().join("lanes").join(&name);
         if let Some(left) = self.left(tag)

@@ -9,16 +9,19 @@ use crate::layer::{Entry, Layer, describe, wrong_type};
 use crate::lines::line_of;
 use crate::shape::{Shape, accepts};
 use crate::{
-    Error, Inputs, Settings, Source, Warning, environment, front_matter, task_master, yaml,
+    Error, Inputs, ProjectFiles, Settings, Source, Warning, environment, front_matter, task_master,
+    yaml,
 };
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The settings of a project, from its top.
 pub const PROJECT_FILE: &str = ".taskmaster/tm.yaml";
 /// All files of a project that hold settings.
 pub const PROJECT_FILES: [&str; 3] = [PROJECT_FILE, task_master::SHOWN, front_matter::SHOWN];
+/// Where people put it by mistake.
+const ELSEWHERE: &str = "tm.yaml";
 
 /// The settings, and how they came about.
 #[derive(Clone, Debug)]
@@ -29,6 +32,23 @@ pub struct Loaded {
     pub explained: Vec<Explained>,
     /// What is odd and stops nothing.
     pub warnings: Vec<Warning>,
+}
+
+impl Loaded {
+    /// Returns the settings that have another value here than there, in their order.
+    pub fn differing<'a>(&'a self, there: &'a Self) -> Vec<&'a str> {
+        let all = self.explained.iter().chain(&there.explained);
+        let mut keys: Vec<&str> = all.map(|one| one.key.as_str()).collect();
+        let mut seen = BTreeSet::new();
+        keys.retain(|key| seen.insert(*key) && self.value(key) != there.value(key));
+        keys
+    }
+
+    /// Returns the value of a setting as it was written; `None` where nobody wrote one.
+    fn value(&self, key: &str) -> Option<&Value> {
+        let one = self.explained.iter().find(|one| one.key == key)?;
+        Some(&one.value)
+    }
 }
 
 /// One setting, its value, and where that came from.
@@ -53,13 +73,13 @@ pub fn load(inputs: &Inputs) -> Result<Loaded, Error> {
 
 /// Returns the layers from low to high.
 fn layers(inputs: &Inputs) -> Vec<Layer> {
-    let root = &inputs.project_root;
+    let project = &inputs.project;
     let mut layers = vec![built_in()];
     layers.extend(inputs.user_config.as_deref().map(user_file));
-    layers.extend([task_master::layer(root), project_file(root)]);
+    layers.extend([task_master::layer(project), project_file(project)]);
     let above = [environment::layer(&inputs.environment), flags(inputs)];
     if wants_agent_alchemy(layers.iter().chain(&above)) {
-        layers.push(front_matter::layer(root));
+        layers.push(front_matter::layer(project));
     }
     layers.extend(above);
     layers
@@ -72,19 +92,16 @@ fn built_in() -> Layer {
 }
 
 fn user_file(path: &Path) -> Layer {
-    yaml_file(path, path, Source::UserFile)
+    Layer::of_file(path, path, |text| of_yaml(text, path, Source::UserFile))
 }
 
-fn project_file(root: &Path) -> Layer {
-    let mut layer = yaml_file(
-        &root.join(PROJECT_FILE),
-        Path::new(PROJECT_FILE),
-        Source::ProjectYaml,
-    );
-    let elsewhere = Path::new("tm.yaml");
-    if root.join(elsewhere).is_file() {
+fn project_file(files: &ProjectFiles) -> Layer {
+    let mut layer = Layer::of_project_file(files, PROJECT_FILE, |text| {
+        of_yaml(text, Path::new(PROJECT_FILE), Source::ProjectYaml)
+    });
+    if files.has(ELSEWHERE) {
         layer.warnings.push(Warning::Ignored {
-            path: elsewhere.to_path_buf(),
+            path: ELSEWHERE.into(),
             key: String::new(),
             why: format!("settings are read from `{PROJECT_FILE}`"),
         });
@@ -92,25 +109,27 @@ fn project_file(root: &Path) -> Layer {
     layer
 }
 
-fn yaml_file(path: &Path, shown: &Path, source: fn(PathBuf, Option<usize>) -> Source) -> Layer {
-    Layer::of_file(path, shown, |text| {
-        let tree = yaml::parse(text).and_then(|tree| match tree {
-            Value::Object(_) | Value::Null => Ok(tree),
-            other => Err(format!(
-                "expected a map of sections, found {}",
-                describe(&other)
-            )),
-        });
-        let tree = tree.map_err(|why| Error::Syntax {
-            path: shown.to_path_buf(),
-            why,
-        })?;
-        let mut layer = Layer::default();
-        layer.add(&Key::default(), tree, &|key| {
-            source(shown.to_path_buf(), line_of(text, key))
-        });
-        Ok(layer)
-    })
+fn of_yaml(
+    text: &str,
+    shown: &Path,
+    source: fn(PathBuf, Option<usize>) -> Source,
+) -> Result<Layer, Error> {
+    let tree = yaml::parse(text).and_then(|tree| match tree {
+        Value::Object(_) | Value::Null => Ok(tree),
+        other => Err(format!(
+            "expected a map of sections, found {}",
+            describe(&other)
+        )),
+    });
+    let tree = tree.map_err(|why| Error::Syntax {
+        path: shown.to_path_buf(),
+        why,
+    })?;
+    let mut layer = Layer::default();
+    layer.add(&Key::default(), tree, &|key| {
+        source(shown.to_path_buf(), line_of(text, key))
+    });
+    Ok(layer)
 }
 
 fn flags(inputs: &Inputs) -> Layer {

@@ -30,7 +30,7 @@ impl Fixture {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let inputs = Inputs {
             user_config: Some(folder.path().join("user.yaml")),
-            project_root: folder.path().join("project"),
+            project: ProjectFiles::InFolder(folder.path().join("project")),
             ..Inputs::default()
         };
         Self { folder, inputs }
@@ -730,6 +730,35 @@ fn settings_written_as_json_read_back_the_same() {
         serde_json::from_value::<Settings>(written).unwrap(),
         settings
     );
+}
+
+#[test]
+fn settings_of_a_commit_are_read_from_its_texts_and_from_no_folder() {
+    let fixture = Fixture::project("test: {command: 'true'}\ntdd: {strictness: strict}\n");
+    let in_folder = fixture.load();
+    let text = "\u{feff}test: {command: make check}\ntdd: {strictness: strict}\n";
+    let json = r#"{"storage": {"location": "project"}}"#;
+    let texts = [(PROJECT_FILE, text), (task_master::SHOWN, json)];
+    let texts = texts.map(|(path, text)| (path.to_owned(), text.to_owned()));
+    let committed = load(&Inputs {
+        project: ProjectFiles::Committed(texts.into()),
+        ..fixture.inputs.clone()
+    })
+    .expect("settings");
+    assert_eq!(
+        committed.settings.test.command,
+        Some(CommandLine::Shell("make check".to_owned()))
+    );
+    assert_eq!(
+        committed.differing(&in_folder),
+        ["test.command", "storage.location"]
+    );
+    assert_eq!(committed.differing(&committed), [""; 0]);
+    let without = load(&Inputs {
+        project: ProjectFiles::Committed(BTreeMap::new()),
+        ..fixture.inputs
+    });
+    assert_eq!(without.expect("settings").settings, built_in_settings());
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::trailers::Claims;
 use itertools::Itertools as _;
 use std::collections::{BTreeMap, BTreeSet};
 use tm_scheduler::{AuditItem, AuditKind, AuditOutcome, CommitId, TAKEN_BACK_PHASE, first_files};
-use tm_worktrees::{Error, MergedTree, PastCommit, Repository};
+use tm_worktrees::{Error, MergedTree, PastCommit, Repository, SETTINGS_OF_TM};
 
 /// A commit of a task.
 #[derive(Clone, Debug)]
@@ -179,7 +179,31 @@ impl Sorter<'_> {
         }
     }
 
+    /// Names the settings that a commit has otherwise than all of these: whoever is judged does not say by what.
+    fn other_settings(
+        &self,
+        commit: &PastCommit,
+        parents: &[&CommitId],
+    ) -> Result<Option<String>, Error> {
+        let mut changed: BTreeSet<&str> = SETTINGS_OF_TM.into();
+        for parent in parents {
+            let there = self.repository.changed_between(*parent, &commit.id)?;
+            changed.retain(|file| there.iter().any(|path| path == file));
+        }
+        let files: Vec<_> = changed.into_iter().map(ToOwned::to_owned).collect();
+        let why = || {
+            format!(
+                "it changes {}, by which work is judged",
+                first_files(&files)
+            )
+        };
+        Ok((!files.is_empty()).then(why))
+    }
+
     fn work(&self, commit: &PastCommit, claims: Claims, base: &CommitId) -> Result<Sorted, Error> {
+        if let Some(why) = self.other_settings(commit, &[base])? {
+            return Ok(uncovered(commit, &claims, &why));
+        }
         let phase = claims.phase.as_deref();
         if phase == Some(TAKEN_BACK_PHASE) {
             let fault = takes_back_as_said(self.repository, commit)?;
@@ -271,7 +295,13 @@ impl Sorter<'_> {
         let (kind, repository) = (claims.kind_of_merge(), self.repository);
         let landed = self.claims_of(other)?;
         let resolution = claims.resolution;
-        let why = match repository.merged_tree(one, other, &commit.tree, resolution)? {
+        let merged = repository.merged_tree(one, other, &commit.tree, resolution)?;
+        if matches!(merged, MergedTree::Resolved)
+            && let Some(why) = self.other_settings(commit, &[one, other])?
+        {
+            return Ok(uncovered(commit, &claims, &why));
+        }
+        let why = match merged {
             MergedTree::AsMerged | MergedTree::Resolved if kind == AuditKind::Landing => {
                 wrong_landing(&claims, &landed).map(str::to_owned)
             }

@@ -1,8 +1,8 @@
 //! The checkout that autopilot works in: its settings, its backlog, the place of its runs.
 
 use super::error::Error;
-use crate::home;
 use crate::setup::{tm_home, variable};
+use crate::{home, repository_of_project};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tm_config::{Inputs, Settings, StorageLocation, Verify};
@@ -66,7 +66,7 @@ impl Project {
     /// # Errors
     /// The folder is in no repository, or the settings can't be read.
     pub fn open(start: &Path, environment: Environment) -> Result<Self, Error> {
-        let repository = Repository::discover(start)?;
+        let repository = repository_of_project(start)?;
         let settings = tm_config::load(&Inputs::from_process(repository.checkout_root()))?.settings;
         Self::of(repository, settings, environment)
     }
@@ -216,14 +216,13 @@ impl Project {
         Ok((source, backlog))
     }
 
-    /// Returns what is never committed: the patterns of the settings, and the backlog.
+    /// Returns what is never committed.
     pub(super) fn never_commit(&self) -> Result<PathPatterns, Error> {
         let backlog = self.backlog_source().ok();
-        let files = backlog.map(|backlog| backlog.files_below(self.root()));
-        let patterns = &self.settings.git.never_commit;
-        Ok(PathPatterns::with_files(
-            patterns,
-            &files.unwrap_or_default(),
+        Ok(crate::never_commit(
+            &self.settings,
+            backlog.as_ref(),
+            self.root(),
         )?)
     }
 

@@ -39,6 +39,30 @@ impl ProjectDirectory {
         self.path().join("repository.json")
     }
 
+    /// Returns the project in whose folder of worktrees a folder lies, by its real path. What lies within a worktree is
+    /// written by those who work there, so of several the outermost is meant.
+    pub fn of_worktree(folder: &Path) -> Option<Self> {
+        let folder = folder.canonicalize().ok()?;
+        let above: Vec<&Path> = folder.ancestors().collect();
+        let projects = above.windows(3).rev().filter_map(|path| match path {
+            [worktrees, project, projects] if worktrees.ends_with("worktrees") => {
+                projects.ends_with("projects").then_some(project)
+            }
+            _ => None,
+        });
+        projects
+            .map(|project| Self::at(project.to_path_buf()))
+            .find(|project| matches!(project.whereabouts(), Ok(Some(_))))
+    }
+
+    /// Writes down where the repository is where nobody has yet: its worktrees are to be told from checkouts of people's.
+    pub fn remember_first_place(&self, common_dir: &Path) -> Result<(), Error> {
+        match self.whereabouts()? {
+            Some(_) => Ok(()),
+            None => self.remember_place(common_dir, &[]),
+        }
+    }
+
     /// Returns where the repository is; `None` when nobody has written that down.
     pub fn whereabouts(&self) -> Result<Option<Whereabouts>, Error> {
         read_json_if_there(&self.repository_file())
@@ -188,6 +212,43 @@ mod tests {
                 .is_dir()
         );
         assert_eq!(old.runs().unwrap(), []);
+    }
+
+    #[test]
+    fn a_folder_in_a_worktree_is_of_the_project_whatever_its_agent_makes_there() {
+        let root = tempfile::tempdir().unwrap();
+        let (project, git_dir) = project(&root, "app");
+        let worktree = project.worktrees_folder().join("20261121-014512-3fa9/1");
+        let forged = worktree.join("projects/app-1/worktrees/2");
+        fs::create_dir_all(&forged).unwrap();
+        let of_forged = ProjectDirectory::at(worktree.join("projects/app-1"));
+        of_forged.remember_place(root.path(), &[]).unwrap();
+        std::os::unix::fs::symlink(&worktree, root.path().join("link")).unwrap();
+        let known = |folder: &Path| {
+            let found = ProjectDirectory::of_worktree(folder)?;
+            Some(found.whereabouts().unwrap()?.common_dir)
+        };
+        for folder in [&worktree, &forged, &root.path().join("link")] {
+            assert_eq!(known(folder), Some(git_dir.clone()), "{}", folder.display());
+        }
+        let own = root.path().join("own/projects/app/worktrees/feature");
+        fs::create_dir_all(&own).unwrap();
+        for folder in [&own, &project.runs_folder(), &git_dir] {
+            assert_eq!(known(folder), None, "{}", folder.display());
+        }
+    }
+
+    #[test]
+    fn where_a_repository_is_is_written_down_once_for_its_worktrees() {
+        let root = tempfile::tempdir().unwrap();
+        let (project, git_dir) = project(&root, "app");
+        let before = [root.path().join("before")];
+        project.remember_place(&git_dir, &before).unwrap();
+        project.remember_first_place(&git_dir).unwrap();
+        assert_eq!(project.whereabouts().unwrap().unwrap().before, before);
+        fs::remove_file(project.repository_file()).unwrap();
+        project.remember_first_place(&git_dir).unwrap();
+        assert_eq!(project.whereabouts().unwrap().unwrap().common_dir, git_dir);
     }
 
     #[test]

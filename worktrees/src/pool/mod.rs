@@ -240,6 +240,18 @@ impl WorktreePool {
         self.ready(None, name_of_judge, commit)
     }
 
+    /// Returns everything in a worktree of tm's own as a tree, whoever is at work there: nothing that lies there is believed,
+    /// and filters are held.
+    ///
+    /// # Errors
+    /// It is none of this repository, or git refused.
+    pub fn tree_of_worktree(&self, root: &Path) -> Result<TreeId> {
+        let there = self.repository().at_checkout(root)?;
+        let tree = there.tree_of_checkout(there.checkout_root())?;
+        there.publish_objects()?;
+        Ok(tree)
+    }
+
     /// Returns an idle folder that is still the one that tm made, or a new one.
     fn ready(
         &self,

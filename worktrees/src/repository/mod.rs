@@ -147,6 +147,25 @@ impl Repository {
         &self.checkout_root
     }
 
+    /// Returns the repository seen from another of its checkouts, by what git's own files say of that: nothing is believed
+    /// that lies in the checkout.
+    ///
+    /// # Errors
+    /// It is the top of none.
+    pub fn at_checkout(&self, root: &Path) -> Result<Self> {
+        let all = self.main_and_linked().into_iter();
+        let mut found = all.filter(|(_, top)| root.canonicalize().is_ok_and(|root| root == *top));
+        let (git_dir, checkout_root) = found
+            .next()
+            .ok_or_else(|| Error::NoCheckout(root.to_owned()))?;
+        Ok(Self {
+            checkout_root,
+            git_dir,
+            listed: Arc::default(),
+            ..self.clone()
+        })
+    }
+
     /// Returns the folder that all worktrees of the repository share.
     pub fn common_dir(&self) -> &Path {
         &self.common_dir

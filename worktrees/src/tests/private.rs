@@ -939,3 +939,34 @@ fn a_commit_of_a_tree_that_nobody_could_walk_is_not_taken_over() {
     let paths = scene.repository.paths(&captured.tree).expect("paths");
     assert_eq!(paths.into_iter().collect::<Vec<_>>(), ["a.txt", "b.txt"]);
 }
+
+#[test]
+fn a_worktree_in_which_an_agent_works_is_looked_at_by_no_settings_of_its_own() {
+    let scene = Scene::new();
+    let worktree = scene.check_out("tm/1", &scene.head());
+    worktree.begin_private().expect("a git folder");
+    let mark = scene.folder.path().join("was-here");
+    let filter = format!("touch '{}'; cat", mark.display());
+    let git = |words: &[&str]| {
+        let git = Git::unattended(&scene.of_user.environment, worktree.path(), RunHooks::Yes);
+        git.args(words).text().expect("git")
+    };
+    git(&["config", "filter.x.clean", &filter]);
+    write(&worktree.path().join(".gitattributes"), "* filter=x\n");
+    write(&worktree.path().join("new"), "new\n");
+    let tree = scene.pool.tree_of_worktree(worktree.path());
+    let tree = tree.expect("a tree");
+    assert!(!mark.exists());
+    let text = scene.of_user.text_in_tree(&tree, "new").expect("read");
+    assert_eq!(text.as_deref(), Some("new\n"));
+    // What leads elsewhere is not followed, and what is no worktree is none.
+    fs::remove_file(worktree.path().join(".git")).expect("removed");
+    write(&worktree.path().join(".git"), "gitdir: /nowhere\n");
+    let again = scene.pool.tree_of_worktree(worktree.path());
+    assert_eq!(again.expect("a tree"), tree);
+    fs::create_dir_all(worktree.path().join("in/.git")).expect("a folder");
+    for folder in [worktree.path().join("in"), scene.folder.path().to_owned()] {
+        let refused = scene.pool.tree_of_worktree(&folder);
+        assert!(matches!(refused, Err(Error::NoCheckout(_))), "{refused:?}");
+    }
+}

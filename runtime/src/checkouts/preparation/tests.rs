@@ -49,9 +49,9 @@ impl Scene {
             &self.folder.path().join("project/.taskmaster/tm.yaml"),
             &all,
         );
-        let project_root = self.folder.path().join("project");
+        let root = self.folder.path().join("project");
         let inputs = tm_config::Inputs {
-            project_root,
+            project: tm_config::ProjectFiles::InFolder(root),
             ..tm_config::Inputs::default()
         };
         PreparationBasis {
