@@ -10,7 +10,7 @@ use crate::preflight::{before_run, unless_interrupted};
 use crate::project::Project;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use tm_config::{Inputs, Settings};
+use tm_config::Inputs;
 use tm_executors::testing::TestCommand;
 use tm_presets::PresetFolders;
 use tm_runtime::preflight::BrokenBase;

@@ -41,7 +41,7 @@ pub use engines::{RunsOn, Slurm, SlurmJob};
 pub use error::Error;
 pub use inputs::{Inputs, Override};
 pub use kubernetes::{Kubernetes, KubernetesResources, KubernetesVolume};
-pub use load::{Explained, Loaded, PROJECT_FILE, PROJECT_FILES, load};
+pub use load::{Explained, Loaded, PROJECT_FILE, PROJECT_FILES, load, load_of_user};
 pub use project_files::ProjectFiles;
 pub use sandbox::{
     AgentNetwork, CommandNetwork, GivenTo, Sandbox, SandboxLevel, SandboxedAgents,

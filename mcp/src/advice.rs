@@ -114,7 +114,11 @@ pub(crate) fn on_autopilot(error: &AutopilotError) -> Option<String> {
             "the run is back at GREEN: `autopilot_complete_phase` has it judged again"
         }
         AutopilotError::DecidedOtherwise(_) => {
-            "put settings, variables and backlog back, or call `autopilot_abort` and `autopilot_start`"
+            "put settings, variables and backlog back, or call `autopilot_abort`, and have a person begin a run with them: \
+             `tm autopilot start`"
+        }
+        AutopilotError::NobodysRun(_) | AutopilotError::StateOtherwise { .. } => {
+            "`autopilot_abort` gives it up, `autopilot_start` begins another one"
         }
         AutopilotError::Results { .. } | AutopilotError::NoResults => {
             "give `testResults` with `passed` and `failed`"

@@ -154,6 +154,18 @@ pub fn home_of_checkout(
     place(storage, main, tm_home, user_home.as_deref()).map(Home::new)
 }
 
+/// Returns the folder that the user alone names, whatever a checkout says: `TM_HOME`, else `storage.base_path` of the
+/// user's own settings where that is a whole path, else `~/.taskmaster`.
+pub(crate) fn home_of_user(of_user: &Storage, tm_home: Option<&Path>) -> Option<Home> {
+    let is_whole = |path: &String| Path::new(path).is_absolute() || path.starts_with('~');
+    let storage = Storage {
+        location: StorageLocation::Global,
+        base_path: of_user.base_path.clone().filter(is_whole),
+    };
+    let user_home = std::env::home_dir();
+    place(&storage, Path::new("/"), tm_home, user_home.as_deref()).map(Home::new)
+}
+
 /// Returns the `TM_HOME` of this process.
 pub(crate) fn tm_home() -> Option<PathBuf> {
     variable("TM_HOME").map(PathBuf::from)
@@ -197,6 +209,25 @@ fn main_checkout<'p>(common_dir: &'p Path, checkout_root: &'p Path) -> &'p Path 
 mod tests {
     use super::*;
     use StorageLocation::{Global, Project};
+
+    #[test]
+    fn the_home_of_the_user_is_in_no_checkout() {
+        let path = |location, base: Option<&str>, tm: Option<&str>| {
+            let storage = Storage {
+                location,
+                base_path: base.map(ToOwned::to_owned),
+            };
+            let home = home_of_user(&storage, tm.map(Path::new)).expect("a home");
+            home.path().to_owned()
+        };
+        let own = std::env::home_dir().expect("a folder");
+        assert_eq!(path(Project, None, Some("/t")), Path::new("/t"));
+        assert_eq!(path(Project, Some("/b"), None), Path::new("/b"));
+        assert_eq!(path(Global, Some("~/b"), None), own.join("b"));
+        for base in [None, Some("b"), Some("../b")] {
+            assert_eq!(path(Global, base, None), own.join(".taskmaster"));
+        }
+    }
 
     #[test]
     fn settings_environment_and_home_folder_decide_in_this_order() {

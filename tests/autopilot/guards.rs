@@ -1,5 +1,6 @@
 //! Autopilot under abuse: crashes, several checkouts, other runs, hooks, rubbish, calls in any order.
 
+use crate::autopilot::begun::notes;
 use crate::autopilot::{backlog, reporting, scene};
 use crate::scene::{Scene, write};
 use proptest::prelude::*;
@@ -159,10 +160,13 @@ fn a_commit_whose_tm_was_killed_is_found_again() {
     scene.work("green", "2.1");
     scene.autopilot_ok(&["complete", "--results", "passed:1"]);
     let state = scene.run_folder().join("state.json");
-    let before = std::fs::read(&state).expect("a state");
+    let files = [state, notes(&scene).remove(0)];
+    let before = files.map(|file| (std::fs::read(&file).expect("a file"), file));
     let committed = scene.autopilot_ok(&["commit"]);
-    // As a crash between the commit and the writing of the state leaves it.
-    tm_store::atomic::replace(&state, &before).expect("written");
+    // As a crash between the commit and the writing of the state leaves them.
+    for (bytes, file) in before {
+        tm_store::atomic::replace(&file, &bytes).expect("written");
+    }
     let again = scene.autopilot_ok(&["commit"]);
     assert_eq!(again["commitSha"], committed["commitSha"]);
     assert_eq!(scene.git(&["rev-list", "--count", "main..HEAD"]), "1");

@@ -1,5 +1,6 @@
 //! Autopilot as agents see it: the real binary, a real repository, an agent that only follows `next`.
 
+pub(crate) mod begun;
 mod crashes;
 mod guards;
 mod places;

@@ -71,6 +71,17 @@ pub fn load(inputs: &Inputs) -> Result<Loaded, Error> {
     merged.finish()
 }
 
+/// Loads what the user alone says, in variables and in a file for all projects: nothing that a project holds.
+pub fn load_of_user(inputs: &Inputs) -> Result<Loaded, Error> {
+    let mut merged = Merged::default();
+    merged.add(built_in());
+    if let Some(path) = &inputs.user_config {
+        merged.add(user_file(path));
+    }
+    merged.add(environment::layer(&inputs.environment));
+    merged.finish()
+}
+
 /// Returns the layers from low to high.
 fn layers(inputs: &Inputs) -> Vec<Layer> {
     let project = &inputs.project;

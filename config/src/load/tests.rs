@@ -680,6 +680,18 @@ fn variables_of_tests_have_a_value_or_pass_the_users_own() {
 }
 
 #[test]
+fn what_the_user_says_is_read_without_anything_of_the_project() {
+    let fixture = Fixture::project("storage: {location: project}\nsandbox: {level: none}")
+        .file("user.yaml", "storage: {base_path: /u}")
+        .variable("TM_TDD_MODE", "off");
+    let of_user = load_of_user(&fixture.inputs).unwrap().settings;
+    assert_eq!(of_user.storage.location, StorageLocation::Global);
+    assert_eq!(of_user.storage.base_path.as_deref(), Some("/u"));
+    assert_eq!(of_user.sandbox.level, SandboxLevel::Auto);
+    assert_eq!(of_user.tdd.mode, TddMode::Off);
+}
+
+#[test]
 fn copy_of_the_defaults_is_a_valid_settings_file() {
     assert_eq!(
         Fixture::project(crate::DEFAULT_YAML).load().settings,

@@ -1,21 +1,21 @@
 //! What decides on a run: the settings by which its work is judged, and the command of its tests, as they were when it began.
 //!
 //! Whoever drives a run can write the checkout, in which settings and the backlog are, and each call is a process of its own
-//! that reads them anew. A run is judged by what its user began it with, or not at all.
+//! that reads them anew. A run is judged by what its user began it with, or not at all: the note of its beginning has it.
 
 use super::error::Error;
+use super::note::Decides;
 use super::project::Project;
-use itertools::Itertools as _;
-use sha2::{Digest as _, Sha256};
-use std::collections::BTreeMap;
 use tm_scheduler::Task;
+use tm_store::run::digest;
 
-/// The settings by which work is made, judged and committed, and what holds the programs that do so.
-const SETTINGS: [&str; 7] = [
+/// The settings by which work is made, judged and committed, what holds the programs that do so, and where they run.
+const SETTINGS: [&str; 8] = [
     "autopilot",
     "git",
     "sandbox",
     "secrets",
+    "storage",
     "tdd",
     "test",
     "worktree",
@@ -23,16 +23,13 @@ const SETTINGS: [&str; 7] = [
 /// The command of the tests, which may be found by files, or be the task's own.
 const COMMAND: &str = "the command of the tests";
 
-/// Digests of what decides, by its names: values of settings may be secrets.
-pub(super) type Decides = BTreeMap<String, String>;
-
 /// Returns what decides on a run of a task by now.
 pub(super) fn what_decides(project: &Project, task: &Task) -> Decides {
     let settings =
         serde_json::to_value(&project.settings).expect("settings are read from such text");
-    let of_settings = SETTINGS.map(|name| (name.to_owned(), digest(&settings[name])));
+    let of_settings = SETTINGS.map(|name| (name.to_owned(), digest(settings[name].to_string())));
     let command = project.test_command(Some(task));
-    let command = command.map(|command| (COMMAND.to_owned(), digest(&format!("{command:?}"))));
+    let command = command.map(|command| (COMMAND.to_owned(), digest(format!("{command:?}"))));
     of_settings.into_iter().chain(command).collect()
 }
 
@@ -45,13 +42,6 @@ pub(super) fn assert_as_begun(began: &Decides, now: &Decides) -> Result<(), Erro
         return Ok(());
     }
     Err(Error::DecidedOtherwise(other))
-}
-
-fn digest(value: &impl ToString) -> String {
-    format!(
-        "{:02x}",
-        Sha256::digest(value.to_string()).iter().format("")
-    )
 }
 
 #[cfg(test)]

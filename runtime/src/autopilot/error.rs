@@ -101,6 +101,17 @@ pub enum Error {
     /// Something else decides than when the run began.
     #[error("go on: the run began with other values of {}", listed(.0.iter()))]
     DecidedOtherwise(Vec<String>),
+    /// No note tells of its beginning: an earlier tm began the run, or it came with the checkout.
+    #[error("go on with the run `{0}`: tm keeps no note of its beginning")]
+    NobodysRun(RunId),
+    /// The state is none that tm has written.
+    #[error("go on with the run `{run}`: `{}` is not as tm left it", file.display())]
+    StateOtherwise {
+        /// The run.
+        run: RunId,
+        /// The file.
+        file: PathBuf,
+    },
     /// Commits are on the branch that no step took.
     #[error(
         "finalize the run: there are commits after `{}` that nobody has judged",
@@ -221,7 +232,9 @@ impl Error {
             | Self::ChangedSince { .. }
             | Self::LeftOut(_)
             | Self::Unjudged(_)
-            | Self::DecidedOtherwise(_) => ErrorKind::Refused,
+            | Self::DecidedOtherwise(_)
+            | Self::NobodysRun(_)
+            | Self::StateOtherwise { .. } => ErrorKind::Refused,
             Self::Unstartable(_) => ErrorKind::Unstartable,
             Self::Unfinished { .. }
             | Self::WavesLive { .. }

@@ -153,7 +153,7 @@ pub fn abort(project: &Project, cleanup: Cleanup) -> Result<Ended, Error> {
     let message = format!("aborted `{}`", state.run_id);
     let answer = ended(state, message, Vec::new(), note);
     if cleanup == Cleanup::Remove {
-        project.folder.forget(&session.state.pointer())?;
+        session.folder.forget(&session.state.pointer())?;
         session.run.remove()?;
     }
     Ok(answer)

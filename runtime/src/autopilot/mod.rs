@@ -12,6 +12,7 @@ mod decides;
 mod error;
 mod finish;
 mod next;
+mod note;
 mod project;
 mod prompt;
 mod report;

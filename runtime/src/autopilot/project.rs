@@ -1,8 +1,10 @@
 //! The checkout that autopilot works in: its settings, its backlog, the place of its runs.
 
 use super::error::Error;
-use crate::setup::{tm_home, variable};
+use super::note::Notes;
+use crate::setup::{home_of_user, tm_home, variable};
 use crate::{home, repository_of_project};
+use itertools::Itertools as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tm_config::{Inputs, Settings, StorageLocation, Verify};
@@ -53,7 +55,10 @@ pub struct Project {
     pub(super) repository: Repository,
     /// The settings.
     pub settings: Settings,
+    /// Where a run that begins has its files.
     pub(super) folder: AutopilotFolder,
+    pub(super) notes: Notes,
+    user_home: Home,
     home: Home,
     /// The folder of the repository's runs of waves.
     pub waves: ProjectDirectory,
@@ -85,10 +90,15 @@ impl Project {
         let waves = home.project(repository.common_dir())?;
         let root = repository.checkout_root();
         let folder = folder(&settings, &home, repository.git_dir(), root)?;
+        let of_user = tm_config::load_of_user(&Inputs::from_process(root))?.settings;
+        let user_home = home_of_user(&of_user.storage, tm_home).ok_or(Error::NoHome)?;
+        let notes = notes(&user_home, repository.git_dir())?;
         Ok(Self {
             repository,
             settings,
             folder,
+            notes,
+            user_home,
             home,
             waves,
             environment,
@@ -122,9 +132,25 @@ impl Project {
 
     /// Returns the places of the runs of every checkout of the repository, each with the top of the checkout.
     pub(super) fn all_folders(&self) -> Result<Vec<(AutopilotFolder, PathBuf)>, Error> {
-        let all = self.repository.checkouts().into_iter();
-        all.map(|(git_dir, root)| Ok((folder(&self.settings, &self.home, &git_dir, &root)?, root)))
-            .collect()
+        let mut all = Vec::new();
+        for (git_dir, root) in self.repository.checkouts() {
+            let own = folder(&self.settings, &self.home, &git_dir, &root)?;
+            let folders = with_noted(own, &notes(&self.user_home, &git_dir)?)?;
+            all.extend(folders.into_iter().map(|folder| (folder, root.clone())));
+        }
+        Ok(all)
+    }
+
+    /// Returns the places of the runs of this checkout: where the settings say, and where runs have begun.
+    pub(super) fn own_folders(&self) -> Result<Vec<AutopilotFolder>, Error> {
+        with_noted(self.folder.clone(), &self.notes)
+    }
+
+    /// Returns the current runs of this checkout, as its folders have them, but those of another repository.
+    pub(super) fn own_current_runs(&self) -> Result<Vec<CurrentRun>, Error> {
+        let folders = self.own_folders()?.into_iter();
+        let runs = folders.map(|folder| self.current_runs(&folder));
+        runs.flatten_ok().collect()
     }
 
     /// Returns the current runs of a checkout of this repository, as its folder has them; not those of another repository
@@ -296,6 +322,16 @@ impl Project {
             }
         }
     }
+}
+
+fn notes(user_home: &Home, git_dir: &Path) -> Result<Notes, Error> {
+    let folder = AutopilotFolder::in_home(user_home, git_dir)?;
+    Ok(Notes::in_folder(folder))
+}
+
+fn with_noted(own: AutopilotFolder, notes: &Notes) -> Result<Vec<AutopilotFolder>, Error> {
+    let noted = notes.all()?.into_iter().map(|note| note.folder);
+    Ok([own].into_iter().chain(noted).unique().collect())
 }
 
 fn is_starting(holder: &Holder) -> bool {

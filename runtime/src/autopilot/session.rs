@@ -6,6 +6,7 @@
 use super::answers::WorkUnit;
 use super::decides::{assert_as_begun, what_decides};
 use super::error::Error;
+use super::note::{Decides, Note};
 use super::project::Project;
 use super::report::markdown;
 use super::state::RunState;
@@ -13,15 +14,18 @@ use super::units as ledger;
 use crate::now;
 use itertools::Itertools as _;
 use serde_json::{Value, json};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 use std::slice::from_ref;
 use std::time::Duration;
 use tm_scheduler::autopilot::{Order, Stage};
 use tm_scheduler::{BranchName, RunId, Status, Tag, Task, TaskId};
-use tm_store::autopilot::{AutopilotLock, AutopilotRun, PointerStatus};
+use tm_store::autopilot::{AutopilotFolder, AutopilotLock, AutopilotRun, PointerStatus};
 use tm_store::backlog::{BacklogError, RollUp, StatusChange, stamp};
-use tm_store::run::{read_json, write_json, write_text};
+use tm_store::run::{
+    digest, json_bytes, read_json, read_json_and_bytes, write_bytes, write_json, write_text,
+};
 
 /// So long a command waits for another one of the same checkout.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -32,28 +36,55 @@ pub(super) struct OpenRun<'a> {
     pub(super) project: &'a Project,
     pub(super) run: AutopilotRun,
     pub(super) state: RunState,
+    /// Where it lies.
+    pub(super) folder: AutopilotFolder,
+    /// The note of its beginning; none of a run that is over, that an earlier tm began, or that nobody did.
+    note: Option<Note>,
+    /// The digest of the state as it lies there.
+    written: Option<String>,
 }
 
 impl<'a> OpenRun<'a> {
+    /// Returns a run that begins; nothing of it is written.
+    pub(super) fn new(
+        project: &'a Project,
+        run: AutopilotRun,
+        state: RunState,
+        decides: Decides,
+    ) -> Self {
+        let note = Note::new(state.run_id.clone(), project.folder.clone(), decides);
+        Self {
+            project,
+            run,
+            state,
+            folder: project.folder.clone(),
+            note: Some(note),
+            written: None,
+        }
+    }
+
     /// Opens the run that is named, or the current one.
     pub(super) fn open(project: &'a Project) -> Result<Self, Error> {
-        let id = if let Some(id) = &project.environment.run {
-            id.clone()
-        } else {
-            let own = project.current_runs(&project.folder)?;
-            let known = [own, project.folder.current_runs()?].concat();
-            let current = known.into_iter().next().ok_or(Error::NoRun)?;
-            project.refuse_of_another(&current.run_id, current.repository.as_ref())?;
-            current.run_id
+        let id = match &project.environment.run {
+            Some(id) => id.clone(),
+            None => current_run(project)?,
         };
         Self::of(project, id)
     }
 
+    /// Opens a run where its note says that it lies, and nothing in the checkout; one without a note where the settings do.
     pub(super) fn of(project: &'a Project, id: RunId) -> Result<Self, Error> {
-        let run = project.folder.run(&id).ok();
+        let note = project.notes.of(&id)?;
+        let noted = note.as_ref().map(|note| &note.folder);
+        let folder = noted.unwrap_or(&project.folder).clone();
+        let run = folder.run(&id).ok();
         let run = run.filter(|run| run.state().exists());
-        let run = run.ok_or(Error::UnknownRun(id))?;
-        let mut state = read_json::<RunState>(&run.state())?.checked()?;
+        let run = run.ok_or_else(|| Error::UnknownRun(id.clone()))?;
+        let (state, bytes) = read_json_and_bytes::<RunState>(&run.state())?;
+        let mut state = state.checked()?;
+        if state.run_id != id {
+            return Err(Error::UnknownRun(id));
+        }
         if let Some(tag) = renamed(project, &state) {
             state.tag = tag;
         }
@@ -61,7 +92,49 @@ impl<'a> OpenRun<'a> {
             project,
             run,
             state,
+            folder,
+            note,
+            written: Some(digest(bytes)),
         })
+    }
+
+    /// Refuses to go on with a run that nobody began, whose state is none of tm's, or on which something else decides by
+    /// now. No step is legal in one that is over, and that is said by the machine.
+    fn assert_as_begun(&self) -> Result<(), Error> {
+        let run = &self.state.run_id;
+        if self.state.machine.is_over() {
+            return Ok(());
+        }
+        let note = self.note.as_ref();
+        let note = note.ok_or_else(|| Error::NobodysRun(run.clone()))?;
+        if !note.vouches_for(self.written.as_ref()) {
+            return Err(Error::StateOtherwise {
+                run: run.clone(),
+                file: self.run.state(),
+            });
+        }
+        assert_as_begun(&note.decides, &what_decides(self.project, &self.task()))
+    }
+
+    /// Writes the state, with the note around it where that vouches for the state that was there: no call makes one of
+    /// tm's of a state that is not. The note of a run that is over goes.
+    fn write_state(&mut self, unit: Option<&WorkUnit>) -> Result<(), Error> {
+        let (notes, file) = (&self.project.notes, self.run.state());
+        let bytes = json_bytes(&file, &self.state.file(unit))?;
+        let (known, next) = (self.written.as_ref(), digest(&bytes));
+        let write = || Ok(write_bytes(&file, &bytes)?);
+        match &self.note {
+            Some(note) if note.vouches_for(known) => {
+                self.note = Some(notes.around(note, (known, &next), write)?);
+            }
+            Some(_) | None => write()?,
+        }
+        self.written = Some(next);
+        if self.state.machine.is_over() {
+            notes.remove(&self.state.run_id)?;
+            self.note = None;
+        }
+        Ok(())
     }
 
     /// Writes everything that follows from the state.
@@ -70,6 +143,8 @@ impl<'a> OpenRun<'a> {
             project,
             run,
             state,
+            folder,
+            ..
         } = self;
         write_json(&run.manifest(), &state.manifest(project.root()))?;
         let commits = state.commits();
@@ -81,7 +156,7 @@ impl<'a> OpenRun<'a> {
         if state.machine.is_over() {
             write_text(&run.report(), &markdown(state, run))?;
         }
-        project.folder.point(&state.pointer())?;
+        folder.point(&state.pointer())?;
         run.append(state.updated_at, &state.last_events)?;
         Ok(())
     }
@@ -133,14 +208,14 @@ impl DerefMut for Session<'_> {
 impl<'a> Session<'a> {
     /// Takes the lock of a checkout.
     pub(super) fn lock(project: &Project) -> Result<AutopilotLock, Error> {
-        Ok(AutopilotLock::acquire(&project.folder, PATIENCE)?)
+        project.folder.create()?;
+        project.notes.lock(PATIENCE)
     }
 
     /// Opens the run that is named, or the current one, to go on with it.
     pub(super) fn open(project: &'a Project) -> Result<Self, Error> {
         let session = Self::open_to_end(project)?;
-        let now = what_decides(project, &session.task());
-        assert_as_begun(&session.state.decides, &now)?;
+        session.assert_as_begun()?;
         Ok(session)
     }
 
@@ -174,7 +249,7 @@ impl<'a> Session<'a> {
             ledger::hand_out(&mut state.work_units, unit);
         }
         state.take_events(events);
-        write_json(&self.run.state(), &self.state.file(unit.as_ref()))?;
+        self.write_state(unit.as_ref())?;
         self.write_what_follows(unit.as_ref())
     }
 
@@ -214,9 +289,43 @@ impl<'a> Session<'a> {
     }
 }
 
+/// Returns the run that calls are about where none is named: one with a note before all others, of which one that was put
+/// into the checkout may be; then as folders have them. One of another repository is refused where there is none else.
+fn current_run(project: &Project) -> Result<RunId, Error> {
+    let identity = project.waves.identity()?;
+    let mut known = Vec::new();
+    for folder in project.own_folders()? {
+        known.extend(folder.current_runs()?);
+    }
+    let noted = project.notes.all()?;
+    known.sort_by_cached_key(|run| {
+        let is_of_another = run.repository.is_some() && run.repository != identity;
+        let has_note = noted.iter().any(|note| *note.run() == run.run_id);
+        let latest_first = Reverse(run.start_time.clone());
+        (is_of_another, !has_note, run.status, latest_first)
+    });
+    let current = known.into_iter().next().ok_or(Error::NoRun)?;
+    project.refuse_of_another(&current.run_id, current.repository.as_ref())?;
+    Ok(current.run_id)
+}
+
+/// Removes the notes of runs that are over or were never written, where a crash came between.
+pub(super) fn forget_notes(project: &Project) -> Result<(), Error> {
+    for note in project.notes.all()? {
+        let is_of_none = match OpenRun::of(project, note.run().clone()) {
+            Ok(open) => open.state.machine.is_over(),
+            Err(error) => matches!(error, Error::UnknownRun(_)),
+        };
+        if is_of_none {
+            project.notes.remove(note.run())?;
+        }
+    }
+    Ok(())
+}
+
 /// Pauses every other run of the checkout that goes on with the next call, so that at most one does.
 pub(super) fn pause_others(project: &Project, keep: &RunId) -> Result<(), Error> {
-    for current in project.current_runs(&project.folder)? {
+    for current in project.own_current_runs()? {
         if current.run_id == *keep || current.status != PointerStatus::InProgress {
             continue;
         }
@@ -228,7 +337,7 @@ pub(super) fn pause_others(project: &Project, keep: &RunId) -> Result<(), Error>
         other
             .state
             .take_events(&[json!({"event": "run:paused", "why": "another run goes on"})]);
-        write_json(&other.run.state(), &other.state.file(None))?;
+        other.write_state(None)?;
         other.write_what_follows(None)?;
     }
     Ok(())

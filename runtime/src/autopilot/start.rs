@@ -6,7 +6,7 @@ use super::commit::check_templates;
 use super::decides::what_decides;
 use super::error::Error;
 use super::project::Project;
-use super::session::{OpenRun, Session, pause_others};
+use super::session::{OpenRun, Session, forget_notes, pause_others};
 use super::state::{RunState, VERSION};
 use super::status::status;
 use super::verify::look;
@@ -80,6 +80,7 @@ pub fn preview(project: &Project, request: &StartRequest) -> Result<Started, Err
 /// The surroundings, the task or another run don't allow it; nothing is left then.
 pub async fn start(project: &Project, request: &StartRequest) -> Result<Started, Error> {
     let lock = Session::lock(project)?;
+    forget_notes(project)?;
     let checked = check(project, request)?;
     let mut state = new_state(project, &checked)?;
     let base = look(project, &checked.task, &state.base_commit, request.broken).await?;
@@ -87,14 +88,8 @@ pub async fn start(project: &Project, request: &StartRequest) -> Result<Started,
     state.repository = Some(project.waves.identify(&state.run_id)?);
     let run = project.folder.run(&state.run_id)?;
     run.create()?;
-    let mut session = Session::with(
-        OpenRun {
-            project,
-            run,
-            state,
-        },
-        lock,
-    );
+    let decides = what_decides(project, &checked.task);
+    let mut session = Session::with(OpenRun::new(project, run, state, decides), lock);
     // Before this run takes over the pointer of its tag.
     pause_others(project, &session.state.run_id)?;
     session.save(&[
@@ -282,7 +277,7 @@ fn other_tag(project: &Project, request: &StartRequest, tag: &Tag) -> Option<Str
 
 fn refuse_unfinished(project: &Project, force: Force) -> Result<(), Error> {
     // What can't be read stands in the way of both.
-    for run in project.current_runs(&project.folder)? {
+    for run in project.own_current_runs()? {
         let is_over = matches!(
             run.status,
             PointerStatus::Completed | PointerStatus::Aborted
@@ -362,7 +357,6 @@ fn new_state(project: &Project, checked: &Checked) -> Result<RunState, Error> {
         started_at: began,
         ended_at: None,
         updated_at: began,
-        decides: what_decides(project, task),
         machine,
         last_test_results: None,
         statuses_before: statuses.collect(),

@@ -1,7 +1,6 @@
 //! The state of a run as it is kept: the machine, what it needs to go on, and the same in the words of readers.
 
 use super::answers::{ProgressView, TestResultsView, WorkUnit};
-use super::decides::Decides;
 use super::error::Error;
 use super::units::UnitRecord;
 use crate::RedCommit;
@@ -39,9 +38,6 @@ pub(super) struct RunState {
     pub(super) ended_at: Option<Timestamp>,
     /// The moment of the last change.
     pub(super) updated_at: Timestamp,
-    /// What decides on it, as it was when it began; empty where an earlier tm began it.
-    #[serde(default)]
-    pub(super) decides: Decides,
     pub(super) machine: Autopilot,
     pub(super) last_test_results: Option<TestResultsView>,
     /// The statuses of the task and its subtasks before the run, for giving up.

@@ -3,7 +3,9 @@
 //! Every worktree has a place of its own, named after its whole git folder, so two paths never share one.
 
 use super::run::AutopilotRun;
-use crate::file_system::{create_durable, entries_if_there, ids_in, ignore_all, try_lock};
+use crate::file_system::{
+    create_durable, entries_if_there, ids_in, ignore_all, remove_if_there, try_lock,
+};
 use crate::run::{Home, check_autopilot_run_id, encode, read_json, write_json};
 use crate::{Error, atomic};
 use serde::{Deserialize, Serialize};
@@ -13,15 +15,29 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tm_scheduler::{RunId, Tag, TaskId};
 
-/// The name of the log of events of a run that lies in a checkout.
-const LOG_IN_PROJECT: &str = "log.jsonl";
-
 /// The folder with the runs of one checkout.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, Hash, PartialEq, Serialize, Deserialize)]
 pub struct AutopilotFolder {
     path: PathBuf,
-    /// The name of a run's log of events.
-    log: &'static str,
+    lies: Lies,
+}
+
+/// Whose folder it is in.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Lies {
+    InHome,
+    InProject,
+}
+
+impl Lies {
+    /// Returns the name of a run's log of events.
+    const fn log(self) -> &'static str {
+        match self {
+            Self::InHome => "activity.jsonl",
+            Self::InProject => "log.jsonl",
+        }
+    }
 }
 
 impl AutopilotFolder {
@@ -32,7 +48,7 @@ impl AutopilotFolder {
     pub fn in_home(home: &Home, git_dir: &Path) -> Result<Self, Error> {
         Ok(Self {
             path: home.project(git_dir)?.path().to_owned(),
-            log: "activity.jsonl",
+            lies: Lies::InHome,
         })
     }
 
@@ -40,7 +56,7 @@ impl AutopilotFolder {
     pub fn in_project(checkout: &Path) -> Self {
         Self {
             path: checkout.join(".taskmaster/reports"),
-            log: LOG_IN_PROJECT,
+            lies: Lies::InProject,
         }
     }
 
@@ -51,7 +67,7 @@ impl AutopilotFolder {
     pub fn create(&self) -> Result<(), Error> {
         for folder in [self.runs_folder(), self.tags_folder()] {
             create_durable(&folder)?;
-            if self.log == LOG_IN_PROJECT {
+            if self.lies == Lies::InProject {
                 ignore_all(&folder)?;
             }
         }
@@ -69,6 +85,45 @@ impl AutopilotFolder {
     /// Returns the file that says of what the tests were seen to run before a run began.
     pub fn good_look(&self) -> PathBuf {
         self.tags_folder().join(".preflight.json")
+    }
+
+    fn notes_folder(&self) -> PathBuf {
+        self.path.join("begun")
+    }
+
+    /// Returns the file with the note of a run that has begun, wherever its own folder lies.
+    ///
+    /// # Errors
+    /// The id is none of autopilot's.
+    pub fn note(&self, id: &RunId) -> Result<PathBuf, Error> {
+        check_autopilot_run_id(id)?;
+        Ok(self.notes_folder().join(id.as_str()))
+    }
+
+    /// Creates the folder of notes, open to its owner alone.
+    ///
+    /// # Errors
+    /// It can't be written.
+    pub fn create_notes(&self) -> Result<(), Error> {
+        create_durable(&self.notes_folder())
+    }
+
+    /// Removes the note of a run; one that is gone already is as good.
+    ///
+    /// # Errors
+    /// It can't be removed.
+    pub fn remove_note(&self, id: &RunId) -> Result<(), Error> {
+        remove_if_there(&self.note(id)?)
+    }
+
+    /// Returns the runs of which there is a note.
+    ///
+    /// # Errors
+    /// The folder can't be read.
+    pub fn noted(&self) -> Result<Vec<RunId>, Error> {
+        ids_in(&self.notes_folder(), |id, _| {
+            check_autopilot_run_id(id).is_ok()
+        })
     }
 
     fn pointer(&self, current: &CurrentRun) -> PathBuf {
@@ -89,7 +144,7 @@ impl AutopilotFolder {
         check_autopilot_run_id(id)?;
         Ok(AutopilotRun::new(
             self.runs_folder().join(id.as_str()),
-            self.log,
+            self.lies.log(),
         ))
     }
 

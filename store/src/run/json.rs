@@ -3,6 +3,8 @@
 use crate::{Error, atomic};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use sha2::{Digest as _, Sha256};
+use std::fmt::Write as _;
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -11,9 +13,28 @@ const MOST_BYTES: u64 = 256 * 1024 * 1024;
 
 /// Replaces the file at `path` with `value` as indented JSON and a final newline.
 pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Error> {
+    write_bytes(path, &json_bytes(path, value)?)
+}
+
+/// Returns what `write_json` writes.
+pub fn json_bytes(path: &Path, value: &impl Serialize) -> Result<Vec<u8>, Error> {
     let mut bytes = serde_json::to_vec_pretty(value).map_err(Error::serialize(path))?;
     bytes.push(b'\n');
-    atomic::replace_own(path, &bytes).map_err(Error::write(path))
+    Ok(bytes)
+}
+
+/// Returns the SHA-256 of what is in a file, in hexadecimal digits.
+pub fn digest(bytes: impl AsRef<[u8]>) -> String {
+    let mut text = String::with_capacity(64);
+    for byte in Sha256::digest(bytes) {
+        write!(text, "{byte:02x}").expect("writing to a string can't fail");
+    }
+    text
+}
+
+/// Replaces the file at `path` with these bytes.
+pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    atomic::replace_own(path, bytes).map_err(Error::write(path))
 }
 
 /// Replaces the file at `path` with a text, where it holds another one.
@@ -34,11 +55,17 @@ pub fn read_json_if_there<T: DeserializeOwned>(path: &Path) -> Result<Option<T>,
 
 /// Reads the JSON file at `path`.
 pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, Error> {
+    read_json_and_bytes(path).map(|(value, _)| value)
+}
+
+/// Reads the JSON file at `path`, and returns the very bytes too that it was read from.
+pub fn read_json_and_bytes<T: DeserializeOwned>(path: &Path) -> Result<(T, Vec<u8>), Error> {
     let bytes = tm_untrusted::read(path, MOST_BYTES).map_err(Error::read(path))?;
-    serde_json::from_slice(&bytes).map_err(|source| Error::Json {
+    let value = serde_json::from_slice(&bytes).map_err(|source| Error::Json {
         path: path.to_path_buf(),
         source,
-    })
+    })?;
+    Ok((value, bytes))
 }
 
 #[cfg(test)]
@@ -58,6 +85,14 @@ mod tests {
             "{\n  \"a\": 1,\n  \"b\": 2\n}\n"
         );
         assert_eq!(read_json::<BTreeMap<String, i32>>(&path).unwrap(), value);
+    }
+
+    #[test]
+    fn digests_are_those_of_other_programs() {
+        assert_eq!(
+            digest(""),
+            "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+        );
     }
 
     #[test]

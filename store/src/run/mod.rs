@@ -25,7 +25,10 @@ pub use home::{Home, ProjectDirectory};
 pub use journal::{
     JournalContents, JournalEnd, JournalRecord, JournalWriter, TornLine, read_journal,
 };
-pub use json::{read_json, read_json_if_there, write_json, write_text};
+pub use json::{
+    digest, json_bytes, read_json, read_json_and_bytes, read_json_if_there, write_bytes,
+    write_json, write_text,
+};
 pub use lock::RunLock;
 pub use moved::Whereabouts;
 pub use name::{autopilot_run_id, is_autopilot_run, new_run_id, safe_name};

@@ -2,8 +2,8 @@
 //!
 //! Ids come from backlogs and command lines, so nothing in them is trusted.
 
+use super::json::digest;
 use crate::Error;
-use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
 use std::path::Path;
 use tm_scheduler::{RunId, Tag, TaskId, Timestamp};
@@ -61,10 +61,7 @@ fn push_encoded(name: &mut String, byte: u8) {
 
 /// Returns the first hex digits of the SHA-256 of `bytes`.
 fn hash(bytes: &[u8], digits: usize) -> String {
-    let mut text = String::with_capacity(64);
-    for byte in Sha256::digest(bytes) {
-        write!(text, "{byte:02x}").expect("writing to a string can't fail");
-    }
+    let mut text = digest(bytes);
     text.truncate(digits);
     text
 }
