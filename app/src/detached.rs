@@ -15,7 +15,7 @@ use tm_config::Override;
 use tm_executors::process::{Detached, TreeCommand};
 use tm_runtime::preflight::BrokenBase;
 use tm_scheduler::RunId;
-use tm_store::run::{ProjectDirectory, RunLock, read_json, write_json};
+use tm_store::run::{ProjectDirectory, RunLock, digest, read_json, write_json};
 
 /// How often it is looked whether a run is under way.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -29,6 +29,8 @@ struct DetachedOrder {
     given: Vec<Override>,
     plan: PlanOrder,
     broken: BrokenBase,
+    /// The digest of the settings that whoever ordered it has read.
+    settings: String,
 }
 
 /// A run that goes on, whatever becomes of this value.
@@ -56,6 +58,7 @@ pub fn start(
         given: project.given.clone(),
         plan,
         broken,
+        settings: settings_of(project),
     };
     let folder = tempfile::Builder::new()
         .prefix("detached-")
@@ -128,9 +131,14 @@ pub async fn run(
         given,
         plan,
         broken,
+        settings,
     } = read_json(&folder.join(ORDER))?;
     tm_worktrees::check_git(&start)?;
     let project = Project::open(&start, given, caller)?;
+    // Whoever calls the server may write them while this process begins.
+    if settings_of(&project) != settings {
+        return Err(tm_config::Error::Changed.into());
+    }
     let mut session = Session::open(project, AfterRun::default(), Waiting::Refuse).await?;
     let ready = if let Some(interrupted) = session.interrupted()? {
         session.resume(interrupted, JournalTrust::Proven).await?
@@ -143,6 +151,11 @@ pub async fn run(
     };
     begins(&ready.of);
     Box::pin(session.run(ready, |_, _, _| {})).await.map(Some)
+}
+
+fn settings_of(project: &Project) -> String {
+    let settings = serde_json::to_vec(&project.loaded.settings);
+    digest(settings.expect("settings are read from such text"))
 }
 
 /// Leaves word, for whoever started this process, of why it came to nothing.

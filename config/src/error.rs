@@ -36,6 +36,9 @@ pub enum Error {
         /// What is wrong, and where.
         why: String,
     },
+    /// They are other ones than those that whoever asked for a run has read.
+    #[error("read the settings that the run was asked for with: they changed since then")]
+    Changed,
     /// There is no setting of that name.
     #[error("use `{key}` from {}: there is no such setting{}", shown(source_of_key), did_you_mean(meant.as_deref()))]
     UnknownKey {

@@ -21,6 +21,7 @@ pub(crate) fn on(error: &Error) -> Option<String> {
         Error::Backlog(error) | Error::NoBacklog(error) => on_backlog(error)?,
         Error::NoProgram(_) => "`agent` chooses another agent",
         Error::NoTests(_) => "set `test.command` in .taskmaster/tm.yaml",
+        Error::Settings(tm_config::Error::Changed) => "call again",
         Error::Settings(_) => "correct it where it stands: in this call, or in .taskmaster/tm.yaml",
         Error::Unplannable { .. } => "correct the ids and dependencies that are named",
         _ => return None,

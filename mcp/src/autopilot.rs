@@ -4,7 +4,7 @@ mod arguments;
 
 pub(crate) use arguments::Where;
 
-use crate::answer::{Answer, told};
+use crate::answer::{Answer, Refusal, told};
 use crate::server::Server;
 use arguments::{Abort, Commit, CompletePhase, Finalize, Start};
 use rmcp::handler::server::wrapper::Parameters;
@@ -57,10 +57,11 @@ impl Server {
                 },
             };
             if start_call.dry_run {
-                autopilot::preview(&project, &request)
-            } else {
-                Handle::current().block_on(autopilot::start(&project, &request))
+                return Ok(autopilot::preview(&project, &request)?);
             }
+            server.assert_settings(&project)?;
+            let started = Handle::current().block_on(autopilot::start(&project, &request));
+            Ok::<_, Refusal>(started?)
         });
         told(&context, tests(), work).await
     }

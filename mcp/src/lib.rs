@@ -9,6 +9,7 @@ mod arguments;
 mod autopilot;
 mod completions;
 mod error;
+mod first_settings;
 mod handler;
 #[cfg(feature = "http")]
 mod http;

@@ -2,6 +2,7 @@
 
 use crate::answer::{Answer, Refusal};
 use crate::autopilot::Where;
+use crate::first_settings::FirstSettings;
 use rmcp::handler::server::router::tool::ToolRouter;
 use rmcp::model::CallToolResult;
 use serde::Serialize;
@@ -28,6 +29,7 @@ const CALLS: usize = 24;
 pub struct Server {
     pub(crate) place: Place,
     pub(crate) router: ToolRouter<Self>,
+    pub(crate) first_settings: FirstSettings,
 }
 
 impl Server {
@@ -37,6 +39,12 @@ impl Server {
             project_root: root.map(ToOwned::to_owned),
             run_id: None,
         })
+    }
+
+    /// Refuses to begin anything in a project whose settings are other ones than this process knows.
+    pub(crate) fn assert_settings(&self, project: &Project) -> Result<(), Refusal> {
+        let (root, settings) = (project.root(), &project.settings);
+        self.first_settings.assert_same(root, settings, &[])
     }
 
     /// Opens the project of the run that a call names.

@@ -2,6 +2,7 @@
 //! Task Master's `TASK_MASTER_TOOLS`.
 
 use crate::answer::Refusal;
+use crate::first_settings::FirstSettings;
 use crate::server::{Place, Server};
 use rmcp::handler::server::router::tool::ToolRouter;
 use rmcp::model::Tool;
@@ -80,7 +81,17 @@ impl Server {
     pub fn new(place: Place, choice: &ToolChoice) -> Self {
         let mut router = Self::every_tool();
         choice.apply(&mut router);
-        Self { place, router }
+        let first_settings = FirstSettings::default();
+        let server = Self {
+            place,
+            router,
+            first_settings,
+        };
+        // Before anybody can call it; where there is no project yet, or none that can be read, the first call counts.
+        if let Ok(project) = server.project(None) {
+            let _nothing_is_known_yet = server.assert_settings(&project);
+        }
+        server
     }
 
     /// Refuses a call by a name that a tool has elsewhere, or had, and says what it is called.

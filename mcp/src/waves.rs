@@ -176,7 +176,11 @@ impl Server {
         let started = self.blocking(move |server| {
             let plan = &run.plan;
             server.refuse_agents("waves_run", plan.root())?;
-            let project = server.waves(plan.root(), run.given())?;
+            let given = run.given();
+            let project = server.waves(plan.root(), given.clone())?;
+            let settings = &project.loaded.settings;
+            let first = &server.first_settings;
+            first.assert_same(project.root(), settings, &given)?;
             let broken = BrokenBase::allowed_if(run.allow_broken_base);
             let program = (server.place.program.as_path(), DETACHED);
             let going = detached::start(&project, program, plan.order(), broken)?;

@@ -5,8 +5,9 @@ mod built_in;
 mod clients;
 mod waves;
 
+use crate::autopilot::begun::{assert_unrun, forge};
 use crate::autopilot::{backlog, reporting, scene};
-use crate::scene::Scene;
+use crate::scene::{Scene, write};
 use crate::skipping::lacks;
 use rmcp::model::CallToolRequestParams;
 use rmcp::service::Peer;
@@ -128,6 +129,65 @@ async fn a_task_with_three_subtasks_is_done_over_mcp_by_following_next() {
         (&status["status"], &status["commits"]),
         (&json!("completed"), &json!(3))
     );
+    client.cancel().await.expect("ended");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn settings_that_are_written_while_a_server_runs_begin_nothing() {
+    let scene = scene();
+    let client = connect(&scene).await;
+    let start = || json!({"taskId": "2", "branch": "again"});
+    accepted(&client, "autopilot_start", json!({"taskId": "2"})).await;
+    let run = scene.run_folder();
+    forge(&scene, &run);
+    scene.work("red", "2.1");
+    let (refused, document) = call(&client, "autopilot_complete_phase", json!({})).await;
+    assert!(
+        refused && document.to_string().contains("other values of `secrets`"),
+        "{document:#}"
+    );
+    accepted(&client, "autopilot_abort", json!({})).await;
+    // A clone in the checkout goes by the settings around it.
+    scene.git(&["clone", "--quiet", ".", "nested"]);
+    std::fs::copy(
+        scene.root().join(".taskmaster/tm.yaml"),
+        scene.root().join("nested/.taskmaster/tm.yaml"),
+    )
+    .expect("copied");
+    let nested = json!({"taskId": "2", "projectRoot": scene.root().join("nested")});
+    for (tool, arguments) in [
+        ("autopilot_start", start()),
+        ("autopilot_start", nested),
+        ("waves_run", json!({"ids": ["2"]})),
+    ] {
+        let (refused, document) = call(&client, tool, arguments).await;
+        let words = document.to_string();
+        assert!(
+            refused && words.contains("since this server began: `secrets`, "),
+            "{tool}: {words}"
+        );
+        assert!(words.contains("`tm autopilot start`"), "{words}");
+    }
+    assert_unrun(&scene);
+    // A person may begin a run with other ones, and the server goes on with that.
+    for path in [".taskmaster/tm.yaml", "t/part_2_1.t"] {
+        std::fs::remove_file(scene.root().join(path)).expect("removed");
+    }
+    for path in [".taskmaster/reports", "nested"] {
+        std::fs::remove_dir_all(scene.root().join(path)).expect("removed");
+    }
+    accepted(&client, "autopilot_start", start()).await;
+    accepted(&client, "autopilot_abort", json!({"cleanup": true})).await;
+    write(
+        &scene.root().join(".taskmaster/tm.yaml"),
+        "autopilot: { verify: reported, require_clean_working_tree: false }\n",
+    );
+    let (refused, _) = call(&client, "autopilot_start", start()).await;
+    assert!(refused);
+    scene.autopilot_ok(&["start", "2", "--branch", "again"]);
+    scene.work("red", "2.1");
+    let report = json!({"testResults": {"passed": 0, "failed": 1}});
+    accepted(&client, "autopilot_complete_phase", report).await;
     client.cancel().await.expect("ended");
 }
 
