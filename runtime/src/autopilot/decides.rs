@@ -6,6 +6,7 @@
 use super::error::Error;
 use super::note::Decides;
 use super::project::Project;
+use tm_executors::testing::TestCommand;
 use tm_scheduler::Task;
 use tm_store::run::digest;
 
@@ -23,14 +24,26 @@ const SETTINGS: [&str; 8] = [
 /// The command of the tests, which may be found by files, or be the task's own.
 const COMMAND: &str = "the command of the tests";
 
-/// Returns what decides on a run of a task by now.
-pub(super) fn what_decides(project: &Project, task: &Task) -> Decides {
+/// What decides on a run, read once: whoever goes by the command goes by the one that was compared.
+pub(super) struct Deciding {
+    /// The digest of each.
+    pub(super) digests: Decides,
+    /// The command of the tests.
+    pub(super) command: Option<TestCommand>,
+}
+
+/// Reads what decides on a run of a task by now.
+pub(super) fn what_decides(project: &Project, task: &Task) -> Deciding {
     let settings =
         serde_json::to_value(&project.settings).expect("settings are read from such text");
     let of_settings = SETTINGS.map(|name| (name.to_owned(), digest(settings[name].to_string())));
     let command = project.test_command(Some(task));
-    let command = command.map(|command| (COMMAND.to_owned(), digest(format!("{command:?}"))));
-    of_settings.into_iter().chain(command).collect()
+    let of_command = command.iter();
+    let of_command = of_command.map(|command| (COMMAND.to_owned(), digest(format!("{command:?}"))));
+    Deciding {
+        digests: of_settings.into_iter().chain(of_command).collect(),
+        command,
+    }
 }
 
 /// Refuses to go on with a run on which something else decides than when it began.

@@ -4,9 +4,9 @@
 //! next command that changes the run.
 
 use super::answers::WorkUnit;
-use super::decides::{assert_as_begun, what_decides};
+use super::decides::{Deciding, assert_as_begun, what_decides};
 use super::error::Error;
-use super::note::{Decides, Note};
+use super::note::Note;
 use super::project::Project;
 use super::report::markdown;
 use super::state::RunState;
@@ -19,6 +19,7 @@ use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 use std::slice::from_ref;
 use std::time::Duration;
+use tm_executors::testing::TestCommand;
 use tm_scheduler::autopilot::{Order, Stage};
 use tm_scheduler::{BranchName, RunId, Status, Tag, Task, TaskId};
 use tm_store::autopilot::{AutopilotFolder, AutopilotLock, AutopilotRun, PointerStatus};
@@ -50,9 +51,10 @@ impl<'a> OpenRun<'a> {
         project: &'a Project,
         run: AutopilotRun,
         state: RunState,
-        decides: Decides,
+        decides: Deciding,
     ) -> Self {
-        let note = Note::new(state.run_id.clone(), project.folder.clone(), decides);
+        let digests = decides.digests;
+        let note = Note::new(state.run_id.clone(), project.folder.clone(), digests);
         Self {
             project,
             run,
@@ -99,11 +101,11 @@ impl<'a> OpenRun<'a> {
     }
 
     /// Refuses to go on with a run that nobody began, whose state is none of tm's, or on which something else decides by
-    /// now. No step is legal in one that is over, and that is said by the machine.
-    fn assert_as_begun(&self) -> Result<(), Error> {
+    /// now; returns the command of its tests. No step is legal in one that is over, and that is said by the machine.
+    fn assert_as_begun(&self) -> Result<Option<TestCommand>, Error> {
         let run = &self.state.run_id;
         if self.state.machine.is_over() {
-            return Ok(());
+            return Ok(None);
         }
         let note = self.note.as_ref();
         let note = note.ok_or_else(|| Error::NobodysRun(run.clone()))?;
@@ -113,7 +115,9 @@ impl<'a> OpenRun<'a> {
                 file: self.run.state(),
             });
         }
-        assert_as_begun(&note.decides, &what_decides(self.project, &self.task()))
+        let now = what_decides(self.project, &self.task());
+        assert_as_begun(&note.decides, &now.digests)?;
+        Ok(now.command)
     }
 
     /// Writes the state, with the note around it where that vouches for the state that was there: no call makes one of
@@ -188,6 +192,9 @@ pub(super) fn piece(task: &Task, id: &TaskId, title: &str) -> Task {
 #[derive(Debug)]
 pub(super) struct Session<'a> {
     open: OpenRun<'a>,
+    /// The command of the tests as it was compared when this was opened; what the backlog and the checkout say since then
+    /// is the word of whoever drives the run.
+    command: Option<TestCommand>,
     _lock: AutopilotLock,
 }
 
@@ -215,8 +222,8 @@ impl<'a> Session<'a> {
     /// Opens the run that is named, or the current one, to go on with it.
     pub(super) fn open(project: &'a Project) -> Result<Self, Error> {
         let session = Self::open_to_end(project)?;
-        session.assert_as_begun()?;
-        Ok(session)
+        let command = session.assert_as_begun()?;
+        Ok(Self { command, ..session })
     }
 
     /// Opens it to stop it, or to give it up, whatever decides on it by now.
@@ -228,12 +235,21 @@ impl<'a> Session<'a> {
             // A crash came between the state and what follows from it.
             open.write_what_follows(open.unit_under_way().as_ref())?;
         }
-        Ok(Self { open, _lock: lock })
+        Ok(Self::with(open, lock))
     }
 
-    /// Takes a run whose lock is held already.
+    /// Takes a run whose lock is held already, in which nothing is judged.
     pub(super) const fn with(open: OpenRun<'a>, lock: AutopilotLock) -> Self {
-        Self { open, _lock: lock }
+        Self {
+            open,
+            command: None,
+            _lock: lock,
+        }
+    }
+
+    /// Returns the command that judges the work.
+    pub(super) const fn command(&self) -> Option<&TestCommand> {
+        self.command.as_ref()
     }
 
     /// Writes the state, then everything that follows from it, then what happened.

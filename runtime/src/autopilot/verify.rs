@@ -43,7 +43,7 @@ pub(super) async fn measure(
         base: red.as_ref().map_or(&head, |red| &red.commit).clone(),
         tree: tree.clone(),
         red,
-        command: project.test_command(Some(&session.task())),
+        command: session.command().cloned(),
         rules: crate::rules(&project.settings),
         scratch: scratch(session),
     };
@@ -120,14 +120,11 @@ pub(super) async fn suite(
     told: Option<f64>,
     threshold: Option<f64>,
 ) -> Result<(TestCounts, Verdict), Error> {
-    let project = session.project;
-    let command = project
-        .test_command(Some(&session.task()))
-        .ok_or(Error::NoTestCommand)?;
+    let command = session.command().ok_or(Error::NoTestCommand)?;
     let (head, scratch) = (&session.state.head, scratch(session));
     let result_cache = own_result_cache(session)?;
     let report = result_cache
-        .measure(head, &command, (&scratch, "final-suite"))
+        .measure(head, command, (&scratch, "final-suite"))
         .await;
     close(&result_cache).await;
     let report = report.map_err(measuring)?;
