@@ -129,7 +129,7 @@ pub(crate) async fn before_loop(
     broken: BrokenBase,
 ) -> Result<(), Error> {
     let (root, variables) = (place.folder(), &place.variables());
-    let tree = project.repository.tree_of_checkout(root)?;
+    let tree = project.repository.at_checkout(root)?.tree_of_checkout()?;
     let paths: Vec<String> = project.repository.paths(&tree)?.into_iter().collect();
     let (scratch, executor) = (tempfile::tempdir()?, project.executor());
     let place = TestPlace {

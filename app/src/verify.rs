@@ -214,7 +214,7 @@ fn seen(project: &Project, folder: &Path) -> Result<(Repository, TreeId), Error>
     let none = || tm_worktrees::Error::NoCheckout(folder.to_owned());
     let root = checkout_root_around(folder).ok_or_else(none)?;
     if root == project.root() {
-        let whole = project.repository.tree_of_checkout(&root)?;
+        let whole = project.repository.tree_of_checkout()?;
         return Ok((project.repository.clone(), whole));
     }
     if repository_of_worktree(&root).is_some() {
@@ -224,7 +224,7 @@ fn seen(project: &Project, folder: &Path) -> Result<(Repository, TreeId), Error>
         return Ok((project.repository.at_checkout(&root)?, whole?));
     }
     let repository = Repository::discover(&root)?;
-    let whole = repository.tree_of_checkout(repository.checkout_root())?;
+    let whole = repository.tree_of_checkout()?;
     Ok((repository, whole))
 }
 

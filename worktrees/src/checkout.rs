@@ -213,7 +213,7 @@ impl Repository {
     /// # Errors
     /// git refused.
     pub fn snapshot_tree(&self, never: &PathPatterns) -> Result<TreeId> {
-        let tree = self.tree_of_checkout(self.checkout_root())?;
+        let tree = self.tree_of_checkout()?;
         let head = self.head()?.commit;
         Ok(self.without(never, &tree, &head)?.0)
     }

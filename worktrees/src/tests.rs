@@ -759,10 +759,9 @@ fn a_file_that_changes_just_after_it_was_staged_is_seen() {
         write(&worktree.path().join("a.txt"), &format!("old {round:02}"));
         worktree.capture(&PathPatterns::default()).expect("staged");
         write(&worktree.path().join("a.txt"), &format!("new {round:02}"));
-        let tree = scene
-            .repository
-            .tree_of_checkout(worktree.path())
-            .expect("a tree");
+        let there = scene.repository.at_checkout(worktree.path());
+        let tree = there.and_then(|it| it.tree_of_checkout());
+        let tree = tree.expect("a tree");
         let text = scene
             .repository
             .text_in_tree(&tree, "a.txt")

@@ -325,18 +325,12 @@ impl Repository {
             .object_id()
     }
 
-    /// Returns everything in a checkout of this repository as a tree, ignored files left out, without touching its index.
+    /// Returns everything in the checkout as a tree, ignored files left out, without touching its index.
     ///
     /// # Errors
-    /// The folder is no checkout of this repository, or git refused.
-    pub fn tree_of_checkout(&self, folder: &Path) -> Result<TreeId> {
-        let git = |words| {
-            if folder == self.checkout_root() {
-                self.git_at_checkout(words)
-            } else {
-                self.git_in(folder).line(words)
-            }
-        };
+    /// git refused.
+    pub fn tree_of_checkout(&self) -> Result<TreeId> {
+        let (folder, git) = (self.checkout_root(), |words| self.git_at_checkout(words));
         let own = git("rev-parse --path-format=absolute --git-path index").path()?;
         // Nobody else writes there: whoever works in the checkout may write beside the index.
         let scratch = self.scratch()?;

@@ -53,7 +53,7 @@ impl Repository {
         assert_git_may_look(self.checkout_root(), &[])?;
         Ok(WorkSnapshot {
             head: self.head()?.commit,
-            tree: self.tree_of_checkout(self.checkout_root())?,
+            tree: self.tree_of_checkout()?,
         })
     }
 

@@ -247,7 +247,7 @@ impl WorktreePool {
     /// It is none of this repository, or git refused.
     pub fn tree_of_worktree(&self, root: &Path) -> Result<TreeId> {
         let there = self.repository().at_checkout(root)?;
-        let tree = there.tree_of_checkout(there.checkout_root())?;
+        let tree = there.tree_of_checkout()?;
         there.publish_objects()?;
         Ok(tree)
     }
