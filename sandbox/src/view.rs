@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
+use std::ops::Bound;
 use std::path::{Component, Path, PathBuf};
 
 /// What may be done with a path.
@@ -256,6 +257,19 @@ impl View {
     pub fn is_of_others(path: &Path) -> bool {
         let is_place = OF_OTHERS.iter().any(|place| path == Path::new(place));
         is_place || SOCKETS.iter().any(|place| path.starts_with(place))
+    }
+
+    /// Returns the rules for what lies below a folder, each behind those for the folders above it.
+    pub(crate) fn rules_below<'a>(
+        &'a self,
+        folder: &'a Path,
+    ) -> impl Iterator<Item = (&'a Path, Access)> {
+        // Paths are in the order of their parts, so what lies below a folder follows on it.
+        let from = (Bound::Excluded(folder), Bound::Unbounded);
+        let rules = self.rules.range::<Path, _>(from);
+        rules
+            .map(|(path, access)| (path.as_path(), *access))
+            .take_while(move |(path, _)| path.starts_with(folder))
     }
 
     /// Returns the rules, each behind those for the folders above it.

@@ -8,6 +8,7 @@ use landlock::{
     ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, PathBeneath,
     PathFd, Ruleset, RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _, Scope,
 };
+use rustix::fs::{FileType, fstat};
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -63,13 +64,13 @@ pub(super) fn restrict(
         .handle_access(AccessFs::from_all(KNOWN))
         .and_then(Ruleset::create)
         .map_err(refused)?;
-    let granted = granted(&confinement.view);
+    let (granted, own) = (granted(&confinement.view), own_folders(confinement));
     for folder in listed_alone(&granted) {
         created = allow(created, folder, AccessFs::ReadDir.into())?;
     }
     for (path, access) in granted {
         let mut rights = rights(access);
-        if !is_own(&path, confinement) {
+        if !is_own(&path, &own) {
             rights &= !OF_ITS_OWN;
         }
         created = allow(created, &path, rights)?;
@@ -103,11 +104,15 @@ fn rights(access: Access) -> BitFlags<AccessFs> {
     }
 }
 
-/// Tells whether what lies at a real path is the job's own, or a device.
-fn is_own(path: &Path, confinement: &Confinement) -> bool {
+/// Returns the real paths of the job's own folders.
+fn own_folders(confinement: &Confinement) -> [PathBuf; 2] {
     let own = [&confinement.working_folder, &confinement.own_folder];
-    let real = own.map(|folder| folder.canonicalize().unwrap_or_else(|_| folder.clone()));
-    path.starts_with("/dev") || real.iter().any(|own| path.starts_with(own))
+    own.map(|folder| folder.canonicalize().unwrap_or_else(|_| folder.clone()))
+}
+
+/// Tells whether what lies at a real path is in one of the job's own folders, or a device.
+fn is_own(path: &Path, own: &[PathBuf]) -> bool {
+    path.starts_with("/dev") || own.iter().any(|own| path.starts_with(own))
 }
 
 fn allow(
@@ -119,7 +124,9 @@ fn allow(
     let Ok(opened) = PathFd::new(path) else {
         return Ok(created);
     };
-    if !path.is_dir() {
+    let is_folder =
+        fstat(&opened).is_ok_and(|found| FileType::from_raw_mode(found.st_mode).is_dir());
+    if !is_folder {
         rights &= AccessFs::from_file(KNOWN);
     }
     if rights.is_empty() {
@@ -159,10 +166,7 @@ fn grant(view: &View, path: &Path, granted: &mut Vec<(PathBuf, Access)>) {
         b"/dev" => Access::Hidden,
         _ => view.of(path),
     };
-    let below = || {
-        view.rules()
-            .filter(move |(rule, _)| rule.starts_with(path) && *rule != path)
-    };
+    let below = || view.rules_below(path);
     // In a folder that may be written there is no way to except something without forbidding new files in it.
     if own != Access::Write && below().any(|(_, access)| access < own) {
         // What can't be listed can't be read either.
