@@ -179,6 +179,13 @@ impl View {
         }
     }
 
+    /// Hides a path, unless there is a rule for this very one.
+    pub fn hide(&mut self, path: &Path) {
+        if let Some(real) = self.real(path) {
+            self.rules.entry(real).or_insert(Access::Hidden);
+        }
+    }
+
     /// Adds a rule for a path as it is named here, whatever it leads to.
     pub(crate) fn insert(&mut self, path: &Path, access: Access) {
         self.rules.insert(path.to_owned(), access);

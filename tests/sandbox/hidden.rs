@@ -115,6 +115,7 @@ impl HeldJob {
                 hosts: None,
                 network: None,
                 only_reads: false,
+                said_by_others: Vec::new(),
                 pass: Vec::new(),
             }),
             ..TreeCommand::default()

@@ -6,6 +6,7 @@ mod groups;
 mod hidden;
 mod laid;
 mod levels;
+mod named;
 mod network;
 mod of_git;
 mod processes;

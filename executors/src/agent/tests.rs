@@ -126,6 +126,7 @@ async fn no_home_is_left_where_its_proxy_can_not_be_started() {
         hosts: Some(AllowList::read([]).expect("a list")),
         network: None,
         only_reads: false,
+        said_by_others: Vec::new(),
         pass: Vec::new(),
     });
     command.held = Some(Held {

@@ -3,6 +3,7 @@
 //! Agents write code, and tests run what they wrote, so neither is asked to keep to its place. Knows kinds of jobs and
 //! their folders, neither tasks nor what a job prints.
 
+use crate::environment::logins_in;
 use crate::process::{Besides, Caches, JobKind, Needs, TreeCommand, stamp_of};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -172,7 +173,7 @@ impl Holding {
         let mut view = View::of_system();
         // Whoever worked there before may have left links.
         view.close(&command.working_folder);
-        for path in &needs.besides.write {
+        for path in needs.besides.write.iter().chain(&self.write) {
             view.close(path);
         }
         let all = |paths: &[PathBuf], access, view: &mut View| {
@@ -206,15 +207,9 @@ impl Holding {
         }
         self.open(&self.tm_program, Access::Read, &mut view);
         self.open_program(command, &search_path, &mut view);
-        if needs.kind == JobKind::Agent {
-            // What its user named in its command is there.
-            let words = command.arguments.iter().filter_map(|word| word.to_str());
-            for word in words.flat_map(str::split_whitespace) {
-                let path = Path::new(word.trim_matches(['\'', '"', ';']));
-                if path.is_absolute() && path.is_file() {
-                    self.open(path, Access::Read, &mut view);
-                }
-            }
+        // Not what its arguments name by now: they may hold a prompt, in which tests and other agents have their words.
+        for path in needs.besides.named.iter().filter(|path| path.is_file()) {
+            self.open(path, Access::Read, &mut view);
         }
         let named = match &needs.besides.caches {
             Caches::Written => Access::Write,
@@ -232,9 +227,16 @@ impl Holding {
         let holds_start = |path: &Path| started_in.as_ref().is_ok_and(|at| at.starts_with(path));
         for (name, value) in &command.environment {
             let is_of_tm = name.as_bytes().starts_with(b"TM_");
+            let is_of_others = needs
+                .said_by_others
+                .iter()
+                .any(|other| name == other.as_str());
             for path in std::env::split_paths(value) {
-                if name != "PATH" && !is_of_tm && path.is_absolute() {
+                if name != "PATH" && !is_of_tm && !is_of_others && path.is_absolute() {
                     self.open_named(&path, named, &holds_start, &mut view);
+                    if named != Access::Write {
+                        hide_logins(name, &path, &mut view);
+                    }
                 }
             }
         }
@@ -332,6 +334,13 @@ impl Holding {
             .filter(|above| above.ends_with("node_modules") || above.ends_with("site-packages"))
             .last();
         self.open(packages.unwrap_or(&real), Access::Read, view);
+    }
+}
+
+/// Hides the logins in a folder that a variable names, but for what somebody has named itself.
+fn hide_logins(variable: &OsStr, folder: &Path, view: &mut View) {
+    for login in logins_in(variable) {
+        view.hide(&folder.join(login));
     }
 }
 

@@ -123,6 +123,7 @@ mod tests {
                 hosts: Some(hosts),
                 network: None,
                 only_reads: false,
+                said_by_others: Vec::new(),
                 pass: Vec::new(),
             }),
             ..TreeCommand::default()

@@ -239,6 +239,7 @@ mod tests {
                 hosts: None,
                 network: None,
                 only_reads: false,
+                said_by_others: Vec::new(),
                 pass: Vec::new(),
                 besides: Besides::default(),
             }),

@@ -18,6 +18,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
+pub(crate) use table::logins_in;
 use table::{COPIED, FIXED, Row, rows};
 use tm_scheduler::TestHome;
 
@@ -103,6 +104,7 @@ impl CommandEnvironment {
             hosts: None,
             network: None,
             only_reads: false,
+            said_by_others: Vec::new(),
             pass: self.pass.clone(),
         }
     }

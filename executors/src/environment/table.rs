@@ -2,13 +2,17 @@
 //!
 //! The one list is `variables.txt`: what is not on it does not get through, whatever it is called. Each row is there because
 //! a command that works in the user's own shell would not work without it, or would fetch or build again what is there.
-//! Nothing on it says who the user is to any service.
+//! Nothing on it says who the user is to any service; what does so in a folder that it names stands behind that.
+
+use std::ffi::OsStr;
 
 /// A variable on the list.
 pub(super) struct Row {
     pub(super) name: &'static str,
     /// The folder of the user's in which something lies when the variable does not name it, and what.
     pub(super) place: Option<(&'static str, &'static str)>,
+    /// What in there says to services who the user is.
+    logins: &'static str,
 }
 
 /// Returns the list.
@@ -18,11 +22,21 @@ pub(super) fn rows() -> impl Iterator<Item = Row> {
         .filter(|line| !line.starts_with('#'))
         .flat_map(|line| {
             let (names, place) = line.split_once(" = ").unwrap_or((line, ""));
+            let (place, logins) = place.split_once(" but ").unwrap_or((place, ""));
             let place = place.split_once(' ');
-            names
-                .split_whitespace()
-                .map(move |name| Row { name, place })
+            names.split_whitespace().map(move |name| Row {
+                name,
+                place,
+                logins,
+            })
         })
+}
+
+/// Returns what says to services who the user is in the folder that a variable names, by paths from there.
+pub(crate) fn logins_in(variable: &OsStr) -> impl Iterator<Item = &'static str> {
+    let row = rows().find(|row| variable == row.name);
+    row.into_iter()
+        .flat_map(|row| row.logins.split_whitespace())
 }
 
 /// The file of the user's home that the private one has too: it says which versions of languages count, and no more.
@@ -62,6 +76,15 @@ mod tests {
             .map(|row| row.name)
             .chain(FIXED.iter().map(|(name, _)| *name))
             .collect()
+    }
+
+    #[test]
+    fn logins_stand_behind_the_folder_that_they_are_in() {
+        let of = |name: &str| logins_in(OsStr::new(name)).collect::<Vec<_>>();
+        assert_eq!(of("CARGO_HOME"), ["credentials.toml", "credentials"]);
+        assert!(of("RUSTUP_HOME").is_empty() && of("PATH").is_empty() && of("X").is_empty());
+        let cargo = rows().find(|row| row.name == "CARGO_HOME");
+        assert_eq!(cargo.and_then(|row| row.place), Some(("home", ".cargo")));
     }
 
     #[test]

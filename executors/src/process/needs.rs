@@ -35,6 +35,9 @@ pub struct Needs {
     /// Whether it changes nothing where it works.
     #[serde(default)]
     pub only_reads: bool,
+    /// Variables whose values hold words of others, be it a prompt or a task: nothing is opened that those name.
+    #[serde(default)]
+    pub said_by_others: Vec<String>,
     /// Variables that it has of its surroundings, besides those that all of its kind have: names, or beginnings that end with
     /// `*`.
     #[serde(default)]
@@ -48,6 +51,9 @@ pub struct Besides {
     pub read: Vec<PathBuf>,
     /// Those that it changes.
     pub write: Vec<PathBuf>,
+    /// Paths that its user named in its command: what is a file there is read.
+    #[serde(default)]
+    pub named: Vec<PathBuf>,
     /// Folders with programs, which are opened with what belongs to them, as those of the search path are.
     #[serde(default)]
     pub programs: Vec<PathBuf>,

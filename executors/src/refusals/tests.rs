@@ -66,6 +66,7 @@ impl Scene {
                 hosts: self.hosts.clone(),
                 network: None,
                 only_reads: false,
+                said_by_others: Vec::new(),
                 pass: Vec::new(),
             },
             folder: &root.join("work"),

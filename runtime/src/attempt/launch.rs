@@ -73,7 +73,7 @@ impl Launch<'_> {
         let mut line = line.into_iter().map(OsString::from);
         let held = self.held(&told);
         let home = held.as_ref().map(|held| &held.home);
-        let needs = home.map(|home| self.needs(home, &own)).transpose()?;
+        let needs = home.map(|home| self.needs(home, &told, &own)).transpose()?;
         let dropped = || Inherited::AllBut(recipe.dropped.clone());
         Ok(Box::new(AgentCommand {
             tree: TreeCommand {
@@ -163,14 +163,27 @@ impl Launch<'_> {
             .map_err(|error| StepError::of_task(error.to_string()))
     }
 
-    fn needs(&self, home: &AgentHome, own: &[(String, String)]) -> Result<Needs, StepError> {
+    fn needs(
+        &self,
+        home: &AgentHome,
+        told: &AttemptDirectory,
+        own: &[(String, String)],
+    ) -> Result<Needs, StepError> {
+        let by_user = self.placeholders_without_words(told);
+        let line = self.recipe.command_line(&by_user)?;
+        let words = line.iter().flat_map(|word| word.split_whitespace());
+        let words = words.map(|word| word.trim_matches(['\'', '"', ';']));
+        let variables = self.recipe.environment(&by_user)?;
+        let said_by_others = own.iter().filter(|it| !variables.contains(it));
         let mut besides = self.besides.clone().unwrap_or_default();
         besides.terminals = self.recipe.sandbox.terminals.unwrap_or_default();
         besides.read.extend(home.folders());
         besides.read.push(self.directory.path().to_owned());
         // What its user's settings name to it.
-        let named = own.iter().map(|(_, value)| PathBuf::from(value));
-        besides.read.extend(named.filter(|path| path.is_absolute()));
+        let is_whole = |path: &PathBuf| path.is_absolute();
+        let named = variables.iter().map(|(_, value)| PathBuf::from(value));
+        besides.read.extend(named.filter(is_whole));
+        besides.named = words.map(PathBuf::from).filter(is_whole).collect();
         Ok(Needs {
             kind: JobKind::Agent,
             only_reads: false,
@@ -178,6 +191,7 @@ impl Launch<'_> {
             besides,
             hosts: self.reached()?,
             network: None,
+            said_by_others: said_by_others.map(|(name, _)| name.clone()).collect(),
             pass: home.pass().to_vec(),
         })
     }
@@ -199,6 +213,15 @@ impl Launch<'_> {
             ("run_id", self.run_id.to_string()),
             ("tm", self.tm_program.display().to_string()),
         ])
+    }
+
+    /// The same without the words of others: what stands there is what the user wrote, and places of tm's own.
+    fn placeholders_without_words(&self, told: &AttemptDirectory) -> Placeholders {
+        let mut placeholders = self.placeholders(told, String::new());
+        for name in ["task_id", "tag"] {
+            placeholders.insert(name, String::new());
+        }
+        placeholders
     }
 
     /// The recipe's own variables, then those of every start, then those of this one; a later one wins.

@@ -65,7 +65,7 @@ pub(super) fn restrict(
         .and_then(Ruleset::create)
         .map_err(refused)?;
     let (granted, own) = (granted(&confinement.view), own_folders(confinement));
-    for folder in listed_alone(&granted) {
+    for folder in listed_alone(&granted, &confinement.view) {
         created = allow(created, folder, AccessFs::ReadDir.into())?;
     }
     for (path, access) in granted {
@@ -148,14 +148,16 @@ fn granted(view: &View) -> Vec<(PathBuf, Access)> {
     granted
 }
 
-/// Returns the folders of the system's settings that are granted piece by piece: what is closed in them is, and names are no
-/// secrets there.
-fn listed_alone(granted: &[(PathBuf, Access)]) -> BTreeSet<&Path> {
+/// Returns the folders of the system's settings, and of tools of the user's, that are granted piece by piece: what is closed in
+/// them is, and names are no secrets there.
+fn listed_alone<'a>(granted: &'a [(PathBuf, Access)], view: &View) -> BTreeSet<&'a Path> {
     let paths = granted.iter().map(|(path, _)| &**path);
     let whole: BTreeSet<&Path> = paths.clone().collect();
     let above = paths.flat_map(|path| path.ancestors().skip(1));
-    let of_settings = above.filter(|folder| folder.starts_with(OF_SETTINGS));
-    of_settings
+    let is_one =
+        |folder: &&Path| folder.starts_with(OF_SETTINGS) || view.of(folder) == Access::Layered;
+    above
+        .filter(is_one)
         .filter(|folder| !whole.contains(folder))
         .collect()
 }
@@ -245,7 +247,11 @@ mod tests {
             "/var/lib/dpkg",
         ];
         let granted = granted.map(|path| (PathBuf::from(path), Access::Read));
-        let listed: Vec<&Path> = listed_alone(&granted).into_iter().collect();
+        let mut view = View::default();
+        let listed: Vec<&Path> = listed_alone(&granted, &view).into_iter().collect();
         assert_eq!(listed, [Path::new("/etc"), Path::new("/etc/ssl")]);
+        view.insert(Path::new("/var/lib"), Access::Layered);
+        let listed: Vec<&Path> = listed_alone(&granted, &view).into_iter().collect();
+        assert_eq!(listed[2..], [Path::new("/var/lib")]);
     }
 }

@@ -4,14 +4,14 @@ use crate::view::Access;
 use crate::{Confinement, Layers};
 use nix::sched::{CloneFlags, unshare};
 use rustix::fs::{StatVfsMountFlags, statvfs};
-use rustix::mount::{MountFlags, mount, mount_bind_recursive, mount_remount};
+use rustix::mount::{MountFlags, mount, mount_bind, mount_bind_recursive, mount_remount};
 use rustix::process::{getgid, getuid};
 use rustix::thread::{
     CapabilitySet, CapabilitySets, clear_ambient_capability_set,
     remove_capability_from_bounding_set, set_capabilities,
 };
 use std::ffi::CString;
-use std::fs::{OpenOptions, create_dir, create_dir_all};
+use std::fs::{File, OpenOptions, create_dir, create_dir_all};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{self, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
@@ -64,17 +64,36 @@ pub(super) fn keep(path: &Path) -> io::Result<()> {
 }
 
 /// Lays a layer over every folder that is to have one, in a file system of the program's own. One that can't have one
-/// stays read-only: a layer is a comfort, and its absence opens nothing.
+/// stays read-only: a layer is a comfort, and its absence opens nothing. A layer shows what lies in its folder, whatever is
+/// mounted there, so what is hidden in it is hidden once more.
 ///
 /// # Errors
-/// This process could not stay who it is.
+/// This process could not stay who it is, or something could not be hidden again.
 pub(super) fn lay(confinement: &Confinement, mounts: &mut Mounts) -> io::Result<()> {
     let rules = confinement.view.differing();
     for (path, _) in rules.filter(|(_, access)| *access == Access::Layered) {
         let layer = Layer::of(path, confinement);
-        let _stays_read_only = mounts.mount(|| layer.lay())?;
+        let Ok(()) = mounts.mount(|| layer.lay())? else {
+            continue;
+        };
+        let below = confinement.view.rules_below(path);
+        for (hidden, _) in below.filter(|(_, access)| *access == Access::Hidden) {
+            mounts.mount(|| hide(hidden, &confinement.own_folder))??;
+        }
     }
     Ok(())
+}
+
+/// Puts something empty in the place of what lies at a path: tools that look into a file there find nothing in it.
+fn hide(path: &Path, own_folder: &Path) -> io::Result<()> {
+    if path.is_dir() {
+        mount("tmpfs", path, "tmpfs", LIMITED, c"mode=0755")?;
+    } else {
+        let empty = own_folder.join("nothing");
+        File::create(&empty)?;
+        mount_bind(empty, path)?;
+    }
+    keep(path)
 }
 
 /// Gives this process a namespace of mounts that it may change, and tells whether it could.

@@ -153,6 +153,7 @@ mod tests {
                 hosts: None,
                 network: None,
                 only_reads: false,
+                said_by_others: Vec::new(),
                 pass,
             }),
             ..TreeCommand::default()
