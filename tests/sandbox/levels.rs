@@ -157,6 +157,30 @@ fn tests_write_on_top_of_a_toolchain_and_leave_it_as_it_is() {
 }
 
 #[test]
+fn limits_with_which_nothing_begins_take_no_holding_away() {
+    if !["bwrap", "landlock"].iter().any(|level| has(level)) {
+        return;
+    }
+    let scene = Scene::new(&[("1", "One", &[])], "echo x > \"$AGENT_FOLDER/began\"\n");
+    write(
+        &scene.root().join(".taskmaster/tm.yaml"),
+        "sandbox: {memory: 8}\n",
+    );
+    let output = scene
+        .run_command(&["--tdd", "off", "--allow-broken-base", "--retries", "0"])
+        .env("TM_SANDBOX_LEVEL", "auto")
+        .output()
+        .expect("tm");
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{words}");
+    assert!(
+        words.contains("without limits it does: raise `sandbox.memory`"),
+        "{words}"
+    );
+    assert!(!scene.path("began").exists());
+}
+
+#[test]
 fn processes_one_after_the_other_are_never_too_many() {
     for level in ["bwrap", "landlock"] {
         if !has(level) {

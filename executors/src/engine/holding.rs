@@ -44,6 +44,8 @@ pub struct Holding {
 
 /// What makes terminals, and where they are.
 const TERMINALS: [&str; 2] = ["/dev/ptmx", "/dev/pts"];
+/// What helps where a level works without limits alone.
+const RAISE_LIMITS: &str = "without limits it does: raise `sandbox.memory` (`8GiB`, a number alone is bytes) or `sandbox.processes`";
 /// Folders of programs that hold no links to what is hidden.
 const OF_SYSTEM: [&str; 4] = ["/usr/bin", "/bin", "/usr/sbin", "/sbin"];
 /// So many folders with programs are looked for at most from one in the search path.
@@ -66,7 +68,7 @@ fn find_level_by(wanted: Wanted, limits: Limits, tm_program: &Path) -> Found {
     let _made = std::fs::create_dir(own_folder.join("tmp"));
     let mut view = View::of_system();
     view.add(&own_folder, Access::Write);
-    let confinement = Confinement {
+    let mut confinement = Confinement {
         view,
         working_folder: "/".into(),
         own_folder,
@@ -74,7 +76,19 @@ fn find_level_by(wanted: Wanted, limits: Limits, tm_program: &Path) -> Found {
         network: Network::Off,
         limits,
     };
-    find(wanted, &confinement, tm_program)
+    let mut found = find(wanted, &confinement, tm_program);
+    if wanted == Wanted::Auto && found.level == Some(Level::None) {
+        confinement.limits = Limits::default();
+        let unlimited = find(wanted, &confinement, tm_program);
+        if unlimited.level != Some(Level::None) {
+            // Whoever asks for limits has asked for no less holding.
+            found.level = None;
+            for refused in &mut found.refused {
+                refused.remedy = RAISE_LIMITS;
+            }
+        }
+    }
+    found
 }
 
 impl Holding {
