@@ -252,6 +252,33 @@ fn whoever_calls_tm_in_the_worktree_of_an_agent_calls_it_in_the_project() {
 }
 
 #[test]
+fn a_linked_worktree_of_peoples_is_a_checkout_of_its_own_whatever_files_lie_in_the_repository() {
+    let scene = Scene::new(&[], HONEST);
+    let evil = scene.path("evil");
+    let (settings, mark) = with_commands(&scene);
+    write(&evil.join(".taskmaster/tm.yaml"), &settings);
+    let made = scene.shell(&format!(
+        "cd '{}' && git init --quiet && git add --all && git -c user.name=a -c user.email=a commit --quiet -m evil",
+        evil.display()
+    ));
+    assert!({ made }.status().expect("git").success());
+    let leads = serde_json::json!({"version": 1, "common_dir": evil.join(".git"), "before": [], "identity": null});
+    let leads = leads.to_string();
+    write(&scene.root().join("projects/app/repository.json"), &leads);
+    commit(&scene, "work");
+    let linked = "projects/app/worktrees/feature";
+    scene.git(&["worktree", "add", "--quiet", "-b", "feature", linked]);
+    let folder = scene.root().join(linked).display().to_string();
+    let doctor = scene.tm(&["-C", &folder, "doctor"]).output().expect("tm");
+    let said = words(&doctor);
+    assert!(said.contains(&folder), "{said}");
+    assert!(
+        !said.contains(&evil.display().to_string()) && !mark.exists(),
+        "{said}"
+    );
+}
+
+#[test]
 fn another_checkout_of_the_repository_is_judged_by_the_settings_of_where_tm_is_called() {
     let scene = Scene::new(&[], HONEST);
     let settings = scene.root().join(".taskmaster/tm.yaml");

@@ -4,6 +4,7 @@
 //! was before, and which repository it is: one that is deleted and cloned again is another one in the same place.
 
 use super::home::ProjectDirectory;
+use super::name::project_name;
 use super::{read_json_if_there, write_json};
 use crate::Error;
 use crate::atomic::{self, folder_of, unless_missing};
@@ -39,10 +40,12 @@ impl ProjectDirectory {
         self.path().join("repository.json")
     }
 
-    /// Returns the project in whose folder of worktrees a folder lies, by its real path. What lies within a worktree is
-    /// written by those who work there, so of several the outermost is meant.
-    pub fn of_worktree(folder: &Path) -> Option<Self> {
-        let folder = folder.canonicalize().ok()?;
+    /// Returns what may be projects in whose folders of worktrees a folder lies, by its real path and the names alone, the
+    /// outermost first: what lies within a worktree is written by those who work there.
+    pub fn around_worktree(folder: &Path) -> Vec<Self> {
+        let Ok(folder) = folder.canonicalize() else {
+            return Vec::new();
+        };
         let above: Vec<&Path> = folder.ancestors().collect();
         let projects = above.windows(3).rev().filter_map(|path| match path {
             [worktrees, project, projects] if worktrees.ends_with("worktrees") => {
@@ -52,7 +55,14 @@ impl ProjectDirectory {
         });
         projects
             .map(|project| Self::at(project.to_path_buf()))
-            .find(|project| matches!(project.whereabouts(), Ok(Some(_))))
+            .collect()
+    }
+
+    /// Tells whether this is what tm calls the project of the repository with this common git dir. A repository that moves
+    /// takes what it has along to the folder that is called after its new place.
+    pub fn is_called_after(&self, common_dir: &Path) -> bool {
+        common_dir.is_absolute()
+            && self.path().file_name() == Some(project_name(common_dir).as_ref())
     }
 
     /// Writes down where the repository is where nobody has yet: its worktrees are to be told from checkouts of people's.
@@ -215,27 +225,38 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_in_a_worktree_is_of_the_project_whatever_its_agent_makes_there() {
+    fn the_outermost_folder_of_worktrees_comes_first_whatever_is_made_in_a_worktree() {
         let root = tempfile::tempdir().unwrap();
         let (project, git_dir) = project(&root, "app");
         let worktree = project.worktrees_folder().join("20261121-014512-3fa9/1");
         let forged = worktree.join("projects/app-1/worktrees/2");
         fs::create_dir_all(&forged).unwrap();
-        let of_forged = ProjectDirectory::at(worktree.join("projects/app-1"));
-        of_forged.remember_place(root.path(), &[]).unwrap();
         std::os::unix::fs::symlink(&worktree, root.path().join("link")).unwrap();
-        let known = |folder: &Path| {
-            let found = ProjectDirectory::of_worktree(folder)?;
-            Some(found.whereabouts().unwrap()?.common_dir)
+        let around = |folder: &Path| -> Vec<PathBuf> {
+            let found = ProjectDirectory::around_worktree(folder);
+            found.iter().map(|found| found.path().to_owned()).collect()
         };
-        for folder in [&worktree, &forged, &root.path().join("link")] {
-            assert_eq!(known(folder), Some(git_dir.clone()), "{}", folder.display());
+        let real = project.path().canonicalize().unwrap();
+        for folder in [&worktree, &root.path().join("link")] {
+            assert_eq!(around(folder), std::slice::from_ref(&real));
         }
-        let own = root.path().join("own/projects/app/worktrees/feature");
-        fs::create_dir_all(&own).unwrap();
-        for folder in [&own, &project.runs_folder(), &git_dir] {
-            assert_eq!(known(folder), None, "{}", folder.display());
+        assert_eq!(around(&forged).first(), Some(&real));
+        assert_eq!(around(&forged).len(), 2);
+        for folder in [&project.runs_folder(), &git_dir] {
+            assert!(around(folder).is_empty(), "{}", folder.display());
         }
+    }
+
+    #[test]
+    fn a_project_is_called_after_the_whole_place_of_its_repository_and_no_other() {
+        let root = tempfile::tempdir().unwrap();
+        let (project, git_dir) = project(&root, "app");
+        let git_dir = git_dir.canonicalize().unwrap();
+        assert!(project.is_called_after(&git_dir));
+        assert!(!project.is_called_after(&root.path().join("other/app/.git")));
+        let relative = Path::new("app/.git");
+        let of_relative = ProjectDirectory::at(root.path().join(project_name(relative)));
+        assert!(!of_relative.is_called_after(relative));
     }
 
     #[test]
