@@ -6,7 +6,7 @@
 use crate::answer::Refusal;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use tm_config::{Override, Settings};
 use tm_scheduler::quoted_files;
@@ -15,27 +15,44 @@ use tm_scheduler::quoted_files;
 const HINT: &str = "put them back; other ones count once a person has started the server anew, or has begun the run in a \
                     terminal: `tm autopilot start`, `tm waves run`";
 
-/// What was read first of each project, by the top of its checkout.
+/// Where a project is.
+#[derive(Clone, Debug)]
+pub(crate) struct ProjectPlace {
+    /// The top of the checkout.
+    pub(crate) root: PathBuf,
+    /// The folder that all checkouts of its repository share.
+    pub(crate) common_dir: Option<PathBuf>,
+}
+
+impl ProjectPlace {
+    /// Tells whether another project goes by the settings of this one: it lies in its checkout, or is another checkout of its
+    /// repository, and so may have been made by whoever calls.
+    fn decides_for(&self, other: &Self) -> bool {
+        other.root.starts_with(&self.root)
+            || (self.common_dir.is_some() && self.common_dir == other.common_dir)
+    }
+}
+
+/// What was read first of each project, in the order of the calls: what is known later, around a project or within, decides
+/// nothing for one that goes by another already.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FirstSettings {
-    known: Arc<Mutex<BTreeMap<PathBuf, Value>>>,
+    known: Arc<Mutex<Vec<(ProjectPlace, Value)>>>,
 }
 
 impl FirstSettings {
-    /// Refuses settings that are other ones than those that were read first, but for what the call itself gives. What lies
-    /// in a checkout that is known goes by that one's: it may have been made by whoever calls.
+    /// Refuses settings that are other ones than those that were read first, but for what the call itself gives.
     pub(crate) fn assert_same(
         &self,
-        root: &Path,
+        place: ProjectPlace,
         settings: &Settings,
         given: &[Override],
     ) -> Result<(), Refusal> {
         let now = json!(settings);
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        // What is around another one comes before it.
-        let around = known.iter().find(|(known, _)| root.starts_with(known));
-        let Some((_, first)) = around else {
-            known.insert(root.to_owned(), now);
+        let first = known.iter().find(|(known, _)| known.decides_for(&place));
+        let Some((_, first)) = first else {
+            known.push((place, now));
             return Ok(());
         };
         let mut other = changed(first, &now);
@@ -103,26 +120,74 @@ mod tests {
         tm_config::load(&inputs).unwrap().settings
     }
 
+    fn place(root: &str, common_dir: &str) -> ProjectPlace {
+        ProjectPlace {
+            root: root.into(),
+            common_dir: Some(common_dir.into()),
+        }
+    }
+
+    /// Calls about repositories, each with its own `.git`.
+    fn same(
+        first: &FirstSettings,
+        root: &str,
+        settings: &Settings,
+        given: &[Override],
+    ) -> Result<(), Refusal> {
+        first.assert_same(place(root, &format!("{root}/.git")), settings, given)
+    }
+
+    fn own_and_other() -> (Settings, Settings) {
+        (settings(&[]), settings(&[("sandbox.level", json!("none"))]))
+    }
+
     #[test]
     fn what_was_read_first_counts_for_a_project_and_for_what_lies_in_it() {
         let first = FirstSettings::default();
-        let (own, other) = (settings(&[]), settings(&[("sandbox.level", json!("none"))]));
-        let same = |root: &str, settings, given: &[Override]| {
-            first.assert_same(Path::new(root), settings, given)
-        };
-        same("/a", &own, &[]).unwrap();
-        same("/a", &own, &[]).unwrap();
+        let (own, other) = own_and_other();
+        same(&first, "/a", &own, &[]).unwrap();
+        same(&first, "/a", &own, &[]).unwrap();
         for root in ["/a", "/a/nested"] {
-            let words = same(root, &other, &[]).unwrap_err().to_string();
+            let words = same(&first, root, &other, &[]).unwrap_err().to_string();
             assert!(
                 words.contains("since this server began: `sandbox.level`"),
                 "{words}"
             );
         }
-        same("/ab", &other, &[]).unwrap();
-        assert!(same("/ab", &own, &[]).is_err());
+        same(&first, "/ab", &other, &[]).unwrap();
+        assert!(same(&first, "/ab", &own, &[]).is_err());
         let given = [Override::new("sandbox.level", "level", "none")];
-        same("/a", &other, &given).unwrap();
+        same(&first, "/a", &other, &given).unwrap();
+    }
+
+    #[test]
+    fn a_project_around_one_that_is_known_goes_by_its_own_and_decides_nothing_there() {
+        let first = FirstSettings::default();
+        let (own, other) = own_and_other();
+        same(&first, "/src/r", &own, &[]).unwrap();
+        same(&first, "/src", &other, &[]).unwrap();
+        for root in ["/src/r", "/src/r/nested"] {
+            same(&first, root, &own, &[]).unwrap();
+            assert!(same(&first, root, &other, &[]).is_err(), "{root}");
+        }
+        assert!(same(&first, "/src/beside", &own, &[]).is_err());
+        same(&first, "/src/beside", &other, &[]).unwrap();
+    }
+
+    #[test]
+    fn all_checkouts_of_a_repository_go_by_the_one_that_was_read_first() {
+        let first = FirstSettings::default();
+        let (own, other) = own_and_other();
+        same(&first, "/a", &own, &[]).unwrap();
+        let linked = || place("/elsewhere/x", "/a/.git");
+        assert!(first.assert_same(linked(), &other, &[]).is_err());
+        first.assert_same(linked(), &own, &[]).unwrap();
+        let nowhere = |root: &str| ProjectPlace {
+            root: root.into(),
+            common_dir: None,
+        };
+        first.assert_same(nowhere("/b"), &own, &[]).unwrap();
+        first.assert_same(nowhere("/c"), &other, &[]).unwrap();
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::answer::{Answer, Refusal};
 use crate::autopilot::Where;
-use crate::first_settings::FirstSettings;
+use crate::first_settings::{FirstSettings, ProjectPlace};
 use rmcp::handler::server::router::tool::ToolRouter;
 use rmcp::model::CallToolResult;
 use serde::Serialize;
@@ -43,8 +43,12 @@ impl Server {
 
     /// Refuses to begin anything in a project whose settings are other ones than this process knows.
     pub(crate) fn assert_settings(&self, project: &Project) -> Result<(), Refusal> {
-        let (root, settings) = (project.root(), &project.settings);
-        self.first_settings.assert_same(root, settings, &[])
+        let place = ProjectPlace {
+            root: project.root().to_owned(),
+            common_dir: project.waves.repository().map(Path::to_owned),
+        };
+        self.first_settings
+            .assert_same(place, &project.settings, &[])
     }
 
     /// Opens the project of the run that a call names.

@@ -4,6 +4,7 @@ use crate::advice::FOR_AGENTS;
 use crate::answer::{Answer, Refusal, told};
 use crate::arguments::{Id, Page};
 use crate::autopilot::Where;
+use crate::first_settings::ProjectPlace;
 use crate::server::Server;
 use crate::tasks::OfBacklog;
 use rmcp::handler::server::wrapper::Parameters;
@@ -13,7 +14,7 @@ use rmcp::{RoleServer, tool, tool_router};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tm_app::{BrokenBase, Caller, PlanOrder, Project, detached, plan_document};
 use tm_config::Override;
 use tm_executors::agent::{LogEnd, LogReader};
@@ -179,8 +180,12 @@ impl Server {
             let given = run.given();
             let project = server.waves(plan.root(), given.clone())?;
             let settings = &project.loaded.settings;
+            let place = ProjectPlace {
+                root: project.root().to_owned(),
+                common_dir: project.directory.repository().map(Path::to_owned),
+            };
             let first = &server.first_settings;
-            first.assert_same(project.root(), settings, &given)?;
+            first.assert_same(place, settings, &given)?;
             let broken = BrokenBase::allowed_if(run.allow_broken_base);
             let program = (server.place.program.as_path(), DETACHED);
             let going = detached::start(&project, program, plan.order(), broken)?;
