@@ -201,6 +201,67 @@ fn a_forged_state_can_be_given_up() {
     assert_eq!(notes(&scene).len(), 1);
 }
 
+/// A run whose state names another branch than its own, and other statuses of before.
+fn with_forged_branch() -> Scene {
+    let scene = in_project();
+    scene.git(&["branch", "release"]);
+    scene.autopilot_ok(&["start", "2"]);
+    change(&scene.run_folder().join("state.json"), |state| {
+        state["branch"] = json!("release");
+        state["startBranch"] = json!("release");
+        state["statusesBefore"] = json!({"2": "done", "2.1": "done"});
+    });
+    scene
+}
+
+fn branches(scene: &Scene) -> String {
+    scene.git(&["branch", "--format=%(refname:short)"])
+}
+
+#[test]
+fn what_is_removed_of_a_forged_run_is_what_its_note_names() {
+    let scene = with_forged_branch();
+    let statuses = scene.all_statuses();
+    let ended = scene.autopilot_ok(&["abort", "--cleanup"]);
+    assert_eq!(branches(&scene), "main\nrelease");
+    assert_eq!(scene.git(&["branch", "--show-current"]), "main");
+    assert_eq!(ended["branchName"], "tm/master/task-2-other-work");
+    let said = ended.to_string();
+    assert!(
+        said.contains("`tm/master/task-2-other-work` is removed"),
+        "{said}"
+    );
+    assert!(said.contains("statuses stay as they are"), "{said}");
+    assert_eq!(scene.all_statuses(), statuses);
+    assert_eq!(scene.autopilot_ok(&["status"])["active"], false);
+    assert_eq!(notes(&scene), [] as [PathBuf; 0]);
+}
+
+#[test]
+fn nothing_is_removed_of_a_run_without_a_note_but_that_it_is_the_current_one() {
+    let scene = with_forged_branch();
+    let (before, statuses) = (branches(&scene), scene.all_statuses());
+    std::fs::remove_file(&notes(&scene)[0]).expect("removed");
+    let run = scene.run_folder();
+    let ended = scene.autopilot_ok(&["abort", "--cleanup"]);
+    assert_eq!(ended["branchName"], Value::Null);
+    let said = ended["note"].as_str().expect("words");
+    assert!(said.contains("its branch and its files stay"), "{said}");
+    assert_eq!((branches(&scene), scene.all_statuses()), (before, statuses));
+    assert!(run.exists());
+    assert_eq!(scene.autopilot_ok(&["status"])["active"], false);
+}
+
+#[test]
+fn a_run_that_was_given_up_is_cleaned_up_later() {
+    let scene = scene();
+    scene.autopilot_ok(&["start", "2"]);
+    scene.autopilot_ok(&["abort"]);
+    scene.autopilot_ok(&["abort", "--cleanup"]);
+    assert_eq!(branches(&scene), "main");
+    assert_eq!(scene.autopilot_ok(&["status"])["active"], false);
+}
+
 #[test]
 fn a_kill_between_the_note_and_the_state_is_recovered_from_by_the_next_call() {
     let scene = in_project();

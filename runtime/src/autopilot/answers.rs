@@ -357,8 +357,8 @@ pub struct Ended {
     pub run_id: String,
     /// Its task.
     pub task_id: String,
-    /// Its branch.
-    pub branch_name: BranchName,
+    /// Its branch; nothing where nobody can vouch for one.
+    pub branch_name: Option<BranchName>,
     /// The stage.
     pub phase: String,
     /// How far it got.

@@ -1,17 +1,17 @@
-//! Ends a run, or stops it for now.
+//! Closes a run, or stops it for now.
 
 use super::answers::{Ended, TestResultsView};
 use super::error::Error;
 use super::project::Project;
 use super::session::Session;
-use super::state::{RunState, commit_of};
+use super::state::RunState;
 use super::verify;
 use serde_json::json;
 use tm_config::Verify;
 use tm_scheduler::autopilot::{
-    Action, CalledBy, IllegalStep, Order, Stage, TestCounts, Verdict, judge_final,
+    Action, CalledBy, IllegalStep, Order, TestCounts, Verdict, judge_final,
 };
-use tm_scheduler::{Status, Task, TaskId, quoted};
+use tm_scheduler::{Status, Task, quoted};
 use tm_store::run::write_json;
 
 /// How the whole suite went.
@@ -119,92 +119,18 @@ pub fn pause(project: &Project) -> Result<Ended, Error> {
     Ok(ended(state, message, Vec::new(), note))
 }
 
-/// What is to become of branch and files of a run that is given up.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Cleanup {
-    /// They stay.
-    Keep,
-    /// They are removed; the commits stay under `refs/tm/salvage/`.
-    Remove,
-}
-
-/// Gives a run up: statuses go back to what they were, but for subtasks that are committed and stay so.
-///
-/// # Errors
-/// There is no such run, it is over, or its branch can't be left.
-pub fn abort(project: &Project, cleanup: Cleanup) -> Result<Ended, Error> {
-    let mut session = Session::open_to_end(project)?;
-    let kept = match cleanup {
-        // Leaving the branch can fail over uncommitted work, so it comes before anything is written.
-        Cleanup::Remove => Some(retire(&session)?),
-        Cleanup::Keep => None,
-    };
-    // What was given up before can still be cleaned up; its statuses are somebody else's by now.
-    if !(cleanup == Cleanup::Remove && *session.state.machine.stage() == Stage::Aborted) {
-        session.state.machine.handle(&Order::Abort)?;
-        restore_statuses(&session, cleanup)?;
-        session.save(&[json!({"event": "run:ended", "status": "aborted", "kept": kept})])?;
-    }
-    let state = &session.state;
-    let note = match &kept {
-        Some(name) => format!("the branch is removed; its commits are kept as `{name}`"),
-        None => format!("the branch `{}` stays", state.branch),
-    };
-    let message = format!("aborted `{}`", state.run_id);
-    let answer = ended(state, message, Vec::new(), note);
-    if cleanup == Cleanup::Remove {
-        session.folder.forget(&session.state.pointer())?;
-        session.run.remove()?;
-    }
-    Ok(answer)
-}
-
-/// Leaves the branch and removes it; its commits stay under a name of tm's own.
-fn retire(session: &Session<'_>) -> Result<String, Error> {
-    let (project, state) = (session.project, &session.state);
-    if *state.machine.stage() == Stage::Complete {
-        let (wanted, next) = ("abort the run".to_owned(), state.machine.next());
-        return Err(IllegalStep { wanted, next }.into());
-    }
-    let branch = &state.branch;
-    if state.start_branch.as_deref() == Some(branch.as_str()) {
-        return Err(Error::NotOurs(branch.to_string()));
-    }
-    if project.repository.assert_on(branch).is_ok() {
-        project.assert_committed()?;
-        project
-            .repository
-            .switch_to(state.start_branch.as_deref(), &state.base_commit)?;
-    }
-    let name = format!("refs/tm/salvage/autopilot/{}", state.safe_run_id());
-    project.repository.retire_branch(branch, &name)?;
-    Ok(name)
-}
-
-fn restore_statuses(session: &Session<'_>, cleanup: Cleanup) -> Result<(), Error> {
-    let state = &session.state;
-    let item = |id: &TaskId| state.machine.items().iter().find(|item| item.id == *id);
-    let is_of_run = |id: &TaskId| *id == state.task_id || item(id).is_some();
-    let stays = |id: &TaskId| {
-        let is_committed = item(id).is_some_and(|item| commit_of(&item.progress).is_some());
-        is_committed && cleanup == Cleanup::Keep && *id != state.task_id
-    };
-    let tasks = [session.task()];
-    let back: Vec<(TaskId, Status)> = Task::with_subtasks(&tasks)
-        .map(|task| &task.id)
-        .filter(|id| is_of_run(id) && !stays(id))
-        .filter_map(|id| Some((id.clone(), state.statuses_before.get(id)?.clone())))
-        .collect();
-    session.set_statuses(&back)
-}
-
-fn ended(state: &RunState, message: String, warnings: Vec<String>, note: String) -> Ended {
+pub(super) fn ended(
+    state: &RunState,
+    message: String,
+    warnings: Vec<String>,
+    note: String,
+) -> Ended {
     Ended {
         success: true,
         message,
         run_id: state.run_id.to_string(),
         task_id: state.task_id.to_string(),
-        branch_name: state.branch.clone(),
+        branch_name: Some(state.branch.clone()),
         phase: state.phase().to_owned(),
         progress: state.progress(),
         warnings,

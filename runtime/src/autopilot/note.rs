@@ -7,7 +7,7 @@ use super::error::Error;
 use itertools::Itertools as _;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use tm_scheduler::RunId;
+use tm_scheduler::{BranchName, CommitId, RunId};
 use tm_store::autopilot::{AutopilotFolder, AutopilotLock};
 use tm_store::run::{read_json_if_there, write_json};
 
@@ -17,6 +17,18 @@ const VERSION: u32 = 1;
 /// Digests of what decides, by its names: values of settings may be secrets.
 pub(super) type Decides = BTreeMap<String, String>;
 
+/// Where a run works and where its checkout was before, as it was when it began.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Began {
+    /// Its branch.
+    pub(super) branch: BranchName,
+    /// Where the checkout was before; no branch where its HEAD was detached.
+    pub(super) start_branch: Option<String>,
+    /// What the run started from.
+    pub(super) base_commit: CommitId,
+}
+
 /// What tm keeps of a run where only its user says that it does.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -25,6 +37,8 @@ pub(super) struct Note {
     run_id: RunId,
     /// Where the run's own files lie.
     pub(super) folder: AutopilotFolder,
+    /// Its branch, and what giving it up goes back to.
+    pub(super) began: Began,
     /// What decides on it, as it was when it began.
     pub(super) decides: Decides,
     /// Digests of the state as tm has written it: of one, but while another one is being written.
@@ -33,11 +47,17 @@ pub(super) struct Note {
 
 impl Note {
     /// Returns the note of a run that begins.
-    pub(super) const fn new(run_id: RunId, folder: AutopilotFolder, decides: Decides) -> Self {
+    pub(super) const fn new(
+        run_id: RunId,
+        folder: AutopilotFolder,
+        began: Began,
+        decides: Decides,
+    ) -> Self {
         Self {
             version: VERSION,
             run_id,
             folder,
+            began,
             decides,
             states: Vec::new(),
         }
@@ -87,6 +107,11 @@ impl Notes {
     /// Takes the checkout's folder in the home of its user.
     pub(super) const fn in_folder(folder: AutopilotFolder) -> Self {
         Self { folder }
+    }
+
+    /// Whether this is the folder in which they lie.
+    pub(super) fn lie_in(&self, folder: &AutopilotFolder) -> bool {
+        self.folder == *folder
     }
 
     /// Takes the lock of the checkout, which nothing in it leads away from.
@@ -154,6 +179,11 @@ mod tests {
         Note::new(
             run.into(),
             AutopilotFolder::in_project(root),
+            Began {
+                branch: BranchName::new("work").unwrap(),
+                start_branch: None,
+                base_commit: "1".repeat(40).into(),
+            },
             Decides::default(),
         )
     }

@@ -6,7 +6,7 @@
 use super::answers::WorkUnit;
 use super::decides::{Deciding, assert_as_begun, what_decides};
 use super::error::Error;
-use super::note::Note;
+use super::note::{Began, Note};
 use super::project::Project;
 use super::report::markdown;
 use super::state::RunState;
@@ -54,7 +54,8 @@ impl<'a> OpenRun<'a> {
         decides: Deciding,
     ) -> Self {
         let digests = decides.digests;
-        let note = Note::new(state.run_id.clone(), project.folder.clone(), digests);
+        let (run_id, began) = (state.run_id.clone(), state.began());
+        let note = Note::new(run_id, project.folder.clone(), began, digests);
         Self {
             project,
             run,
@@ -98,6 +99,20 @@ impl<'a> OpenRun<'a> {
             note,
             written: Some(digest(bytes)),
         })
+    }
+
+    /// Whether what the state says of branch and statuses is tm's own word: its note vouches for it, or the run is over and
+    /// lies where notes do.
+    pub(super) fn is_vouched_for(&self) -> bool {
+        let without_note =
+            || self.state.machine.is_over() && self.project.notes.lie_in(&self.folder);
+        let note = self.note.as_ref();
+        note.map_or_else(without_note, |note| note.vouches_for(self.written.as_ref()))
+    }
+
+    /// Returns where the run works by its note, whatever the state says; `None` where there is none.
+    pub(super) fn noted(&self) -> Option<&Began> {
+        self.note.as_ref().map(|note| &note.began)
     }
 
     /// Refuses to go on with a run that nobody began, whose state is none of tm's, or on which something else decides by

@@ -2,6 +2,7 @@
 
 use super::answers::{ProgressView, TestResultsView, WorkUnit};
 use super::error::Error;
+use super::note::Began;
 use super::units::UnitRecord;
 use crate::RedCommit;
 use serde::{Deserialize, Serialize};
@@ -91,6 +92,14 @@ impl RunState {
             Stage::Preflight | Stage::BranchSetup | Stage::SubtaskLoop(_) | Stage::Finalize => {
                 PointerStatus::InProgress
             }
+        }
+    }
+
+    pub(super) fn began(&self) -> Began {
+        Began {
+            branch: self.branch.clone(),
+            start_branch: self.start_branch.clone(),
+            base_commit: self.base_commit.clone(),
         }
     }
 
