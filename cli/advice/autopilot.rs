@@ -76,7 +76,7 @@ fn hint(error: &Error) -> Option<String> {
         Error::DecidedOtherwise(_) => {
             "put settings, variables and backlog back, or `tm autopilot abort` and start again, with `test.command` set"
         }
-        Error::NobodysRun(_) | Error::StateOtherwise { .. } => {
+        Error::NobodysRun(_) | Error::StateOtherwise { .. } | Error::Unusable { .. } => {
             "look at what it has committed, then `tm autopilot abort` gives it up and `tm autopilot start ID` begins anew"
         }
         Error::Unjudged(commit) => {

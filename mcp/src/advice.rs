@@ -118,7 +118,9 @@ pub(crate) fn on_autopilot(error: &AutopilotError) -> Option<String> {
             "put settings, variables and backlog back, or call `autopilot_abort`, and have a person begin a run with them: \
              `tm autopilot start`"
         }
-        AutopilotError::NobodysRun(_) | AutopilotError::StateOtherwise { .. } => {
+        AutopilotError::NobodysRun(_)
+        | AutopilotError::StateOtherwise { .. }
+        | AutopilotError::Unusable { .. } => {
             "`autopilot_abort` gives it up, `autopilot_start` begins another one"
         }
         AutopilotError::Results { .. } | AutopilotError::NoResults => {

@@ -262,6 +262,137 @@ fn a_run_that_was_given_up_is_cleaned_up_later() {
     assert_eq!(scene.autopilot_ok(&["status"])["active"], false);
 }
 
+/// What a driver may leave in the folder of runs, and whether the run can still be gone on with.
+const RUBBISH: [(&str, bool); 12] = [
+    ("rm tags/master/current-run.json", true),
+    ("echo '{' > tags/master/current-run.json", true),
+    (
+        "rm tags/master/current-run.json; mkfifo tags/master/current-run.json",
+        true,
+    ),
+    ("rm -r tags; echo x > tags", true),
+    ("rm runs/*/state.json", false),
+    ("echo '{' | tee runs/*/state.json >&2", false),
+    ("s=$(echo runs/*/state.json); rm $s; mkfifo $s", false),
+    ("s=$(echo runs/*/state.json); rm $s; mkdir $s", false),
+    (
+        "sed -i 's/\"version\": 1/\"version\": 99/' runs/*/state.json",
+        false,
+    ),
+    ("rm -r runs; echo x > runs", false),
+    ("rm -r ../reports", false),
+    ("rm -r ../reports; echo x > ../reports", false),
+];
+
+/// A call that may not wait for what never comes.
+fn assert_returns(scene: &Scene, rubbish: &str) {
+    let call = scene.autopilot_command(&["status"]);
+    let bounded = scene
+        .command(Path::new("timeout"))
+        .arg("30")
+        .arg(call.get_program())
+        .args(call.get_args())
+        .output()
+        .expect("timeout");
+    assert_ne!(bounded.status.code(), Some(124), "{rubbish}");
+}
+
+/// The run is shown, or every call says how it is given up.
+fn assert_known(scene: &Scene, id: &Value, (rubbish, is_usable): (&str, bool)) {
+    if is_usable {
+        assert_eq!(scene.autopilot_ok(&["status"])["runId"], *id, "{rubbish}");
+    } else {
+        for call in [
+            &["status"][..],
+            &["next"],
+            &["pause"],
+            &["resume"],
+            &["commit"],
+        ] {
+            let words = scene.refused(call, 1);
+            assert!(
+                words.contains("`tm autopilot abort` gives it up"),
+                "{rubbish}: {words}"
+            );
+        }
+    }
+    let second = scene.refused(&["start", "1"], 5);
+    assert!(
+        second.contains(id.as_str().expect("an id")),
+        "{rubbish}: {second}"
+    );
+}
+
+#[test]
+fn whatever_lies_where_runs_are_a_run_is_known_made_way_for_and_given_up() {
+    for (rubbish, is_usable) in RUBBISH {
+        let scene = in_project();
+        let id = scene.autopilot_ok(&["start", "2"])["runId"].clone();
+        let script = format!(
+            "cd '{}/.taskmaster/reports'; {rubbish}",
+            scene.root().display()
+        );
+        assert!(
+            scene.shell(&script).status().expect("sh").success(),
+            "{rubbish}"
+        );
+        assert_returns(&scene, rubbish);
+        assert_known(&scene, &id, (rubbish, is_usable));
+        let second = scene.autopilot_ok(&["start", "1", "--force"]);
+        let warnings = second["warnings"].to_string();
+        let names = warnings.contains(id.as_str().expect("an id"));
+        assert_eq!(names, !is_usable, "{rubbish}: {warnings}");
+        assert_eq!(scene.autopilot_ok(&["abort"])["runId"], second["runId"]);
+        let statuses = scene.all_statuses();
+        let ended = scene.autopilot_ok(&["abort", "--cleanup"]);
+        assert_eq!(ended["runId"], id, "{rubbish}");
+        assert_eq!(
+            branches(&scene),
+            "main\ntm/master/task-1-metrics",
+            "{rubbish}"
+        );
+        assert_eq!(scene.all_statuses() == statuses, !is_usable, "{rubbish}");
+        assert_eq!(notes(&scene), [] as [PathBuf; 0], "{rubbish}");
+        assert_ne!(scene.autopilot_ok(&["status"])["runId"], id, "{rubbish}");
+    }
+}
+
+#[test]
+fn a_run_whose_state_can_not_be_read_is_given_up_and_its_branch_and_statuses_stay() {
+    for (rubbish, _) in RUBBISH.into_iter().filter(|(_, is_usable)| !is_usable) {
+        let scene = in_project();
+        let id = scene.autopilot_ok(&["start", "2"])["runId"].clone();
+        let script = format!(
+            "cd '{}/.taskmaster/reports'; {rubbish}",
+            scene.root().display()
+        );
+        assert!(
+            scene.shell(&script).status().expect("sh").success(),
+            "{rubbish}"
+        );
+        let (before, statuses) = (branches(&scene), scene.all_statuses());
+        let ended = scene.autopilot_ok(&["abort"]);
+        assert_eq!(ended["runId"], id, "{rubbish}");
+        let said = ended.to_string();
+        for words in [
+            "statuses stay as they are",
+            "the branch `tm/master/task-2-other-work` stays",
+        ] {
+            assert!(said.contains(words), "{rubbish}: {said}");
+        }
+        assert_eq!(
+            (branches(&scene), scene.all_statuses()),
+            (before, statuses),
+            "{rubbish}"
+        );
+        assert_eq!(
+            scene.autopilot_ok(&["status"])["active"],
+            false,
+            "{rubbish}"
+        );
+    }
+}
+
 #[test]
 fn a_kill_between_the_note_and_the_state_is_recovered_from_by_the_next_call() {
     let scene = in_project();

@@ -5,7 +5,7 @@ use tm_scheduler::BranchName;
 use tm_scheduler::autopilot::TestCounts;
 
 /// How far a run is.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ProgressView {
     /// Subtasks that are committed or were finished before.

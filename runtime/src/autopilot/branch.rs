@@ -60,7 +60,12 @@ pub fn branch(project: &Project, named: Option<&RunId>) -> Result<Option<RunBran
     let mut found = Vec::new();
     for (folder, checkout) in project.all_folders()? {
         let project = project.with_folder(folder);
-        for id in project.folder.runs()? {
+        let runs = project.folder.runs();
+        let runs = match named {
+            Some(_) => runs?,
+            None => runs.unwrap_or_default(),
+        };
+        for id in runs {
             if named.is_some_and(|named| *named != id) {
                 continue;
             }

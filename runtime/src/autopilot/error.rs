@@ -53,6 +53,14 @@ pub enum Error {
     /// There is no such run.
     #[error("find the run `{0}` of autopilot in this checkout")]
     UnknownRun(RunId),
+    /// Something else lies where the state of a run was, or nothing.
+    #[error("use the files of the run `{run}`")]
+    Unusable {
+        /// The run.
+        run: RunId,
+        /// What is wrong with it.
+        source: Box<Self>,
+    },
     /// Another run of this checkout is unfinished.
     #[error("start a run: `{run}` of task `{task}` is {status} in this checkout")]
     Unfinished {
@@ -223,6 +231,16 @@ fn named(paths: &[PathBuf]) -> String {
 }
 
 impl Error {
+    /// Whether files are not there, or not what they have to be.
+    pub(super) const fn is_of_files(&self) -> bool {
+        use tm_store::Error as Store;
+        matches!(
+            self,
+            Self::Unusable { .. }
+                | Self::Store(Store::Read { .. } | Store::Write { .. } | Store::Json { .. })
+        )
+    }
+
     /// Returns the kind.
     pub const fn kind(&self) -> ErrorKind {
         match self {

@@ -1,13 +1,14 @@
 //! Gives a run up. What is removed and put back is what tm itself has written down of the run: a state that its note
 //! doesn't vouch for says neither which branch is the run's nor what statuses were.
 
-use super::answers::Ended;
+use super::answers::{Ended, ProgressView};
 use super::error::Error;
 use super::finish::ended;
 use super::note::Began;
 use super::project::Project;
 use super::session::Session;
 use super::state::commit_of;
+use crate::describe;
 use serde_json::json;
 use tm_scheduler::autopilot::{IllegalStep, Order, Stage};
 use tm_scheduler::{RunId, Status, Task, TaskId};
@@ -27,11 +28,14 @@ pub enum Cleanup {
 /// # Errors
 /// There is no such run, it is over, or its branch can't be left.
 pub fn abort(project: &Project, cleanup: Cleanup) -> Result<Ended, Error> {
-    let session = Session::open_to_end(project)?;
-    if session.is_vouched_for() {
-        give_up(session, cleanup)
-    } else {
-        disown(session, cleanup)
+    let ended = match Session::open_to_end(project) {
+        Ok(session) if session.is_vouched_for() => give_up(session, cleanup),
+        Ok(session) => disown(session, cleanup),
+        Err(error) => Err(error),
+    };
+    match ended {
+        Err(error) if error.is_of_files() => forsake(project, &error, cleanup),
+        ended => ended,
     }
 }
 
@@ -51,6 +55,8 @@ fn give_up(mut session: Session<'_>, cleanup: Cleanup) -> Result<Ended, Error> {
     let answer = ended(&session.state, message, Vec::new(), note);
     if cleanup == Cleanup::Remove {
         session.folder.forget(&session.state.pointer())?;
+        // It is still there where a crash came right after the state: without files it would tell of a run.
+        project.notes.remove(&session.state.run_id)?;
         session.run.remove()?;
     }
     Ok(answer)
@@ -82,6 +88,40 @@ fn disown(mut session: Session<'_>, cleanup: Cleanup) -> Result<Ended, Error> {
         }
     }
     Ok(answer)
+}
+
+/// Gives up a run whose files can't be used: note and pointer go, statuses stay.
+fn forsake(project: &Project, why: &Error, cleanup: Cleanup) -> Result<Ended, Error> {
+    let _lock = Session::lock(project)?;
+    let id = project.current_run()?;
+    let note = project.notes.of(&id)?;
+    let began = note.as_ref().map(|note| &note.began);
+    let kept = retire(project, &id, began, cleanup)?;
+    let known = project.own_runs()?.runs.into_iter();
+    let task = known.filter(|run| run.run_id == id).map(|run| run.task_id);
+    let mut warnings = vec![format!("{}; statuses stay as they are", describe(why))];
+    let folder = note.as_ref().map_or(&project.folder, |note| &note.folder);
+    folder.forget_run(&id)?;
+    if cleanup == Cleanup::Remove && note.is_some() {
+        let removed = folder.run(&id)?.remove();
+        warnings.extend(
+            removed
+                .err()
+                .map(|error| format!("its files stay: {}", describe(&error))),
+        );
+    }
+    project.notes.remove(&id)?;
+    Ok(Ended {
+        success: true,
+        message: format!("gave up `{id}`"),
+        run_id: id.to_string(),
+        task_id: task.map(|task| task.to_string()).collect(),
+        branch_name: began.map(|began| began.branch.clone()),
+        phase: "ABORTED".to_owned(),
+        progress: ProgressView::default(),
+        warnings,
+        note: what_became(began, kept.as_deref()),
+    })
 }
 
 fn left_as_is(session: &Session<'_>) -> String {

@@ -8,7 +8,7 @@ use itertools::Itertools as _;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tm_scheduler::{BranchName, CommitId, RunId};
-use tm_store::autopilot::{AutopilotFolder, AutopilotLock};
+use tm_store::autopilot::{AutopilotFolder, AutopilotLock, CurrentRun, PointerStatus};
 use tm_store::run::{read_json_if_there, write_json};
 
 /// The version of the format; keys may be added without a new one.
@@ -34,7 +34,10 @@ pub(super) struct Began {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Note {
     version: u32,
-    run_id: RunId,
+    /// What it is and how far, as its pointer in the checkout has it.
+    pub(super) current: CurrentRun,
+    /// Whether its state has been written, so that one that is gone was taken away.
+    pub(super) has_begun: bool,
     /// Where the run's own files lie.
     pub(super) folder: AutopilotFolder,
     /// Its branch, and what giving it up goes back to.
@@ -48,14 +51,15 @@ pub(super) struct Note {
 impl Note {
     /// Returns the note of a run that begins.
     pub(super) const fn new(
-        run_id: RunId,
+        current: CurrentRun,
         folder: AutopilotFolder,
         began: Began,
         decides: Decides,
     ) -> Self {
         Self {
             version: VERSION,
-            run_id,
+            current,
+            has_begun: false,
             folder,
             began,
             decides,
@@ -78,19 +82,19 @@ impl Note {
 
     /// Returns the run.
     pub(super) const fn run(&self) -> &RunId {
-        &self.run_id
+        &self.current.run_id
     }
 
     /// Refuses a note of another version, or one that lies in the place of another run's.
     fn checked(self, run: &RunId) -> Result<Self, Error> {
         if self.version != VERSION {
             return Err(Error::Version {
-                run: self.run_id,
+                run: self.current.run_id,
                 found: self.version,
                 supported: VERSION,
             });
         }
-        if self.run_id != *run {
+        if self.current.run_id != *run {
             return Err(Error::NobodysRun(run.clone()));
         }
         Ok(self)
@@ -136,25 +140,50 @@ impl Notes {
         notes.filter_map(Result::transpose).collect()
     }
 
+    /// Returns those of runs that began: their state has been written, whatever became of it.
+    pub(super) fn begun(&self) -> Result<Vec<Note>, Error> {
+        let is_there = |note: &Note| {
+            note.folder
+                .run(note.run())
+                .is_ok_and(|run| run.state().exists())
+        };
+        let mut notes = self.all()?;
+        notes.retain(|note| note.has_begun || is_there(note));
+        Ok(notes)
+    }
+
     /// Writes a state by `write`, so that what lies there at any moment, also after a kill, is one that a note vouches
     /// for: the note first names both states, the one that is there and the one that comes, and the new one alone once
     /// that is written. Whoever comes after a kill finds either of them, and goes on from it.
     pub(super) fn around(
         &self,
         note: &Note,
+        current: CurrentRun,
         (known, next): (Option<&String>, &String),
         write: impl FnOnce() -> Result<(), Error>,
     ) -> Result<Note, Error> {
         self.folder.create_notes()?;
         self.write(&note.of_states(known.into_iter().chain([next]).cloned().unique()))?;
         write()?;
-        let note = note.of_states([next.clone()]);
+        let note = Note {
+            current,
+            has_begun: true,
+            ..note.of_states([next.clone()])
+        };
+        self.write(&note)?;
+        Ok(note)
+    }
+
+    /// Keeps how far a run is of which nothing else is believed.
+    pub(super) fn mark(&self, note: &Note, status: PointerStatus) -> Result<Note, Error> {
+        let mut note = note.clone();
+        note.current.status = status;
         self.write(&note)?;
         Ok(note)
     }
 
     fn write(&self, note: &Note) -> Result<(), Error> {
-        Ok(write_json(&self.folder.note(&note.run_id)?, note)?)
+        Ok(write_json(&self.folder.note(note.run())?, note)?)
     }
 
     /// Removes the note of a run that is over, or never was.
@@ -175,9 +204,20 @@ mod tests {
         Notes::in_folder(AutopilotFolder::in_home(&home, &git_dir).unwrap())
     }
 
+    fn current(run: &str) -> CurrentRun {
+        CurrentRun {
+            run_id: run.into(),
+            task_id: "1".into(),
+            tag: "master".into(),
+            start_time: String::new(),
+            status: PointerStatus::InProgress,
+            repository: None,
+        }
+    }
+
     fn note(root: &std::path::Path, run: &str) -> Note {
         Note::new(
-            run.into(),
+            current(run),
             AutopilotFolder::in_project(root),
             Began {
                 branch: BranchName::new("work").unwrap(),
@@ -197,13 +237,13 @@ mod tests {
         assert!(begun.vouches_for(None) && !begun.vouches_for(Some(&first)));
         let vouches = |state| notes.of(&run.into()).unwrap().unwrap().vouches_for(state);
         let begun = notes
-            .around(&begun, (None, &first), || {
+            .around(&begun, current(run), (None, &first), || {
                 assert!(vouches(Some(&first)) && !vouches(None));
                 Ok(())
             })
             .unwrap();
         notes
-            .around(&begun, (Some(&first), &second), || {
+            .around(&begun, current(run), (Some(&first), &second), || {
                 assert!(vouches(Some(&first)) && vouches(Some(&second)));
                 assert!(!vouches(Some(&forged)));
                 Ok(())
@@ -222,7 +262,9 @@ mod tests {
         let (one, other) = ("master__task-1__a", "master__task-1__b");
         let state = "1".to_owned();
         let of_one = note(root.path(), one);
-        notes.around(&of_one, (None, &state), || Ok(())).unwrap();
+        notes
+            .around(&of_one, current(one), (None, &state), || Ok(()))
+            .unwrap();
         assert_eq!(notes.all().unwrap().len(), 1);
         let file = |run: &str| notes.folder.note(&run.into()).unwrap();
         std::fs::copy(file(one), file(other)).unwrap();

@@ -1,10 +1,10 @@
 //! The checkout that autopilot works in: its settings, its backlog, the place of its runs.
 
 use super::error::Error;
+use super::known::{KnownRuns, with_noted};
 use super::note::Notes;
 use crate::setup::{home_of_user, tm_home, variable};
 use crate::{home, repository_of_project};
-use itertools::Itertools as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tm_config::{Inputs, Settings, StorageLocation, Verify};
@@ -141,25 +141,44 @@ impl Project {
         Ok(all)
     }
 
-    /// Returns the places of the runs of this checkout: where the settings say, and where runs have begun.
-    pub(super) fn own_folders(&self) -> Result<Vec<AutopilotFolder>, Error> {
-        with_noted(self.folder.clone(), &self.notes)
+    /// Returns the runs of every checkout of the repository, each with the top of the checkout.
+    pub(super) fn all_runs(&self) -> Result<Vec<(CurrentRun, PathBuf)>, Error> {
+        let mut all = Vec::new();
+        for (git_dir, root) in self.repository.checkouts() {
+            let own = folder(&self.settings, &self.home, &git_dir, &root)?;
+            let known = self.runs_of(own, &notes(&self.user_home, &git_dir)?)?;
+            all.extend(known.runs.into_iter().map(|run| (run, root.clone())));
+        }
+        Ok(all)
     }
 
-    /// Returns the current runs of this checkout, as its folders have them, but those of another repository.
-    pub(super) fn own_current_runs(&self) -> Result<Vec<CurrentRun>, Error> {
-        let folders = self.own_folders()?.into_iter();
-        let runs = folders.map(|folder| self.current_runs(&folder));
-        runs.flatten_ok().collect()
+    /// Returns the runs of this checkout, but those of another repository.
+    pub(super) fn own_runs(&self) -> Result<KnownRuns, Error> {
+        self.runs_of(self.folder.clone(), &self.notes)
     }
 
-    /// Returns the current runs of a checkout of this repository, as its folder has them; not those of another repository
-    /// that was in its place.
-    pub(super) fn current_runs(&self, folder: &AutopilotFolder) -> Result<Vec<CurrentRun>, Error> {
-        let mut runs = folder.current_runs()?;
+    /// Returns the run that calls are about: the one that is named, else one that tm began before all others, of which one
+    /// that was put into the checkout may be. One of another repository is refused where there is none else.
+    pub(super) fn current_run(&self) -> Result<RunId, Error> {
+        if let Some(id) = &self.environment.run {
+            return Ok(id.clone());
+        }
         let identity = self.waves.identity()?;
-        runs.retain(|run| run.repository.is_none() || run.repository == identity);
-        Ok(runs)
+        let known = KnownRuns::of(self.folder.clone(), &self.notes)?.runs;
+        let is_of_another =
+            |run: &&CurrentRun| run.repository.is_some() && run.repository != identity;
+        let current = known.iter().min_by_key(is_of_another).ok_or(Error::NoRun)?;
+        self.refuse_of_another(&current.run_id, current.repository.as_ref())?;
+        Ok(current.run_id.clone())
+    }
+
+    /// Returns the runs of a checkout of this repository; not those of another repository that was in its place.
+    fn runs_of(&self, own: AutopilotFolder, notes: &Notes) -> Result<KnownRuns, Error> {
+        let mut known = KnownRuns::of(own, notes)?;
+        let identity = self.waves.identity()?;
+        let is_own = |run: &CurrentRun| run.repository.is_none() || run.repository == identity;
+        known.runs.retain(is_own);
+        Ok(known)
     }
 
     /// Refuses a run of another repository that was in the place of this one.
@@ -327,11 +346,6 @@ impl Project {
 fn notes(user_home: &Home, git_dir: &Path) -> Result<Notes, Error> {
     let folder = AutopilotFolder::in_home(user_home, git_dir)?;
     Ok(Notes::in_folder(folder))
-}
-
-fn with_noted(own: AutopilotFolder, notes: &Notes) -> Result<Vec<AutopilotFolder>, Error> {
-    let noted = notes.all()?.into_iter().map(|note| note.folder);
-    Ok([own].into_iter().chain(noted).unique().collect())
 }
 
 fn is_starting(holder: &Holder) -> bool {

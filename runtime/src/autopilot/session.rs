@@ -13,16 +13,14 @@ use super::state::RunState;
 use super::units as ledger;
 use crate::now;
 use itertools::Itertools as _;
-use serde_json::{Value, json};
-use std::cmp::Reverse;
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 use std::slice::from_ref;
 use std::time::Duration;
 use tm_executors::testing::TestCommand;
-use tm_scheduler::autopilot::{Order, Stage};
 use tm_scheduler::{BranchName, RunId, Status, Tag, Task, TaskId};
-use tm_store::autopilot::{AutopilotFolder, AutopilotLock, AutopilotRun, PointerStatus};
+use tm_store::autopilot::{AutopilotFolder, AutopilotLock, AutopilotRun};
 use tm_store::backlog::{BacklogError, RollUp, StatusChange, stamp};
 use tm_store::run::{
     digest, json_bytes, read_json, read_json_and_bytes, write_bytes, write_json, write_text,
@@ -54,8 +52,8 @@ impl<'a> OpenRun<'a> {
         decides: Deciding,
     ) -> Self {
         let digests = decides.digests;
-        let (run_id, began) = (state.run_id.clone(), state.began());
-        let note = Note::new(run_id, project.folder.clone(), began, digests);
+        let (current, began) = (state.pointer(), state.began());
+        let note = Note::new(current, project.folder.clone(), began, digests);
         Self {
             project,
             run,
@@ -68,11 +66,7 @@ impl<'a> OpenRun<'a> {
 
     /// Opens the run that is named, or the current one.
     pub(super) fn open(project: &'a Project) -> Result<Self, Error> {
-        let id = match &project.environment.run {
-            Some(id) => id.clone(),
-            None => current_run(project)?,
-        };
-        Self::of(project, id)
+        Self::of(project, project.current_run()?)
     }
 
     /// Opens a run where its note says that it lies, and nothing in the checkout; one without a note where the settings do.
@@ -80,14 +74,14 @@ impl<'a> OpenRun<'a> {
         let note = project.notes.of(&id)?;
         let noted = note.as_ref().map(|note| &note.folder);
         let folder = noted.unwrap_or(&project.folder).clone();
-        let run = folder.run(&id).ok();
-        let run = run.filter(|run| run.state().exists());
-        let run = run.ok_or_else(|| Error::UnknownRun(id.clone()))?;
-        let (state, bytes) = read_json_and_bytes::<RunState>(&run.state())?;
-        let mut state = state.checked()?;
-        if state.run_id != id {
+        let Ok(run) = folder.run(&id) else {
+            return Err(Error::UnknownRun(id));
+        };
+        let is_known = note.as_ref().is_some_and(|note| note.has_begun) || run.state().exists();
+        if !is_known {
             return Err(Error::UnknownRun(id));
         }
+        let (mut state, bytes) = read_state(&run, &id)?;
         if let Some(tag) = renamed(project, &state) {
             state.tag = tag;
         }
@@ -99,6 +93,14 @@ impl<'a> OpenRun<'a> {
             note,
             written: Some(digest(bytes)),
         })
+    }
+
+    /// What tells the repository of the run, by its note where it has one.
+    pub(super) fn repository(&self) -> Option<&String> {
+        match &self.note {
+            Some(note) => note.current.repository.as_ref(),
+            None => self.state.repository.as_ref(),
+        }
     }
 
     /// Whether what the state says of branch and statuses is tm's own word: its note vouches for it, or the run is over and
@@ -137,16 +139,22 @@ impl<'a> OpenRun<'a> {
 
     /// Writes the state, with the note around it where that vouches for the state that was there: no call makes one of
     /// tm's of a state that is not. The note of a run that is over goes.
-    fn write_state(&mut self, unit: Option<&WorkUnit>) -> Result<(), Error> {
+    pub(super) fn write_state(&mut self, unit: Option<&WorkUnit>) -> Result<(), Error> {
         let (notes, file) = (&self.project.notes, self.run.state());
         let bytes = json_bytes(&file, &self.state.file(unit))?;
         let (known, next) = (self.written.as_ref(), digest(&bytes));
         let write = || Ok(write_bytes(&file, &bytes)?);
         match &self.note {
             Some(note) if note.vouches_for(known) => {
-                self.note = Some(notes.around(note, (known, &next), write)?);
+                let current = self.state.pointer();
+                self.note = Some(notes.around(note, current, (known, &next), write)?);
             }
-            Some(_) | None => write()?,
+            Some(note) => {
+                write()?;
+                // Only how far it is: that it was paused was asked for by whoever called.
+                self.note = Some(notes.mark(note, self.state.status())?);
+            }
+            None => write()?,
         }
         self.written = Some(next);
         if self.state.machine.is_over() {
@@ -157,7 +165,7 @@ impl<'a> OpenRun<'a> {
     }
 
     /// Writes everything that follows from the state.
-    fn write_what_follows(&self, unit: Option<&WorkUnit>) -> Result<(), Error> {
+    pub(super) fn write_what_follows(&self, unit: Option<&WorkUnit>) -> Result<(), Error> {
         let Self {
             project,
             run,
@@ -196,6 +204,21 @@ impl<'a> OpenRun<'a> {
     }
 }
 
+/// Reads the state of a run that is there; whatever else lies in its place is told by one error, which is no end.
+fn read_state(run: &AutopilotRun, id: &RunId) -> Result<(RunState, Vec<u8>), Error> {
+    let unreadable = |why| Error::Unusable {
+        run: id.clone(),
+        source: Box::new(why),
+    };
+    let read = read_json_and_bytes::<RunState>(&run.state());
+    let (state, bytes) = read.map_err(|error| unreadable(error.into()))?;
+    let state = state.checked().map_err(unreadable)?;
+    if state.run_id != *id {
+        return Err(unreadable(Error::UnknownRun(state.run_id)));
+    }
+    Ok((state, bytes))
+}
+
 /// Returns a subtask of a task, or the task itself where it is its own only piece of work.
 pub(super) fn piece(task: &Task, id: &TaskId, title: &str) -> Task {
     let mut all = Task::with_subtasks(from_ref(task));
@@ -230,7 +253,6 @@ impl DerefMut for Session<'_> {
 impl<'a> Session<'a> {
     /// Takes the lock of a checkout.
     pub(super) fn lock(project: &Project) -> Result<AutopilotLock, Error> {
-        project.folder.create()?;
         project.notes.lock(PATIENCE)
     }
 
@@ -245,7 +267,7 @@ impl<'a> Session<'a> {
     pub(super) fn open_to_end(project: &'a Project) -> Result<Self, Error> {
         let lock = Self::lock(project)?;
         let open = OpenRun::open(project)?;
-        project.refuse_of_another(&open.state.run_id, open.state.repository.as_ref())?;
+        project.refuse_of_another(&open.state.run_id, open.repository())?;
         if open.run.last_event() < open.state.event_count {
             // A crash came between the state and what follows from it.
             open.write_what_follows(open.unit_under_way().as_ref())?;
@@ -318,60 +340,6 @@ impl<'a> Session<'a> {
             .map(|id| (id.clone(), Status::InProgress))
             .collect()
     }
-}
-
-/// Returns the run that calls are about where none is named: one with a note before all others, of which one that was put
-/// into the checkout may be; then as folders have them. One of another repository is refused where there is none else.
-fn current_run(project: &Project) -> Result<RunId, Error> {
-    let identity = project.waves.identity()?;
-    let mut known = Vec::new();
-    for folder in project.own_folders()? {
-        known.extend(folder.current_runs()?);
-    }
-    let noted = project.notes.all()?;
-    known.sort_by_cached_key(|run| {
-        let is_of_another = run.repository.is_some() && run.repository != identity;
-        let has_note = noted.iter().any(|note| *note.run() == run.run_id);
-        let latest_first = Reverse(run.start_time.clone());
-        (is_of_another, !has_note, run.status, latest_first)
-    });
-    let current = known.into_iter().next().ok_or(Error::NoRun)?;
-    project.refuse_of_another(&current.run_id, current.repository.as_ref())?;
-    Ok(current.run_id)
-}
-
-/// Removes the notes of runs that are over or were never written, where a crash came between.
-pub(super) fn forget_notes(project: &Project) -> Result<(), Error> {
-    for note in project.notes.all()? {
-        let is_of_none = match OpenRun::of(project, note.run().clone()) {
-            Ok(open) => open.state.machine.is_over(),
-            Err(error) => matches!(error, Error::UnknownRun(_)),
-        };
-        if is_of_none {
-            project.notes.remove(note.run())?;
-        }
-    }
-    Ok(())
-}
-
-/// Pauses every other run of the checkout that goes on with the next call, so that at most one does.
-pub(super) fn pause_others(project: &Project, keep: &RunId) -> Result<(), Error> {
-    for current in project.own_current_runs()? {
-        if current.run_id == *keep || current.status != PointerStatus::InProgress {
-            continue;
-        }
-        let mut other = OpenRun::of(project, current.run_id)?;
-        if !matches!(other.state.machine.stage(), Stage::Paused { .. }) {
-            other.state.machine.handle(&Order::Pause)?;
-        }
-        other.state.updated_at = now();
-        other
-            .state
-            .take_events(&[json!({"event": "run:paused", "why": "another run goes on"})]);
-        other.write_state(None)?;
-        other.write_what_follows(None)?;
-    }
-    Ok(())
 }
 
 /// Returns the tag's new name where the tag of a run is gone and exactly one other one has its task; `None` otherwise.

@@ -5,19 +5,21 @@ use super::commit;
 use super::commit::check_templates;
 use super::decides::what_decides;
 use super::error::Error;
+use super::others::{forget_notes, pause_others};
 use super::project::Project;
-use super::session::{OpenRun, Session, forget_notes, pause_others};
+use super::session::{OpenRun, Session};
 use super::state::{RunState, VERSION};
 use super::status::status;
 use super::verify::look;
-use crate::now;
 use crate::preflight::BrokenBase;
+use crate::{describe, now};
 use serde_json::json;
+use std::path::PathBuf;
 use tm_scheduler::autopilot::{
     Autopilot, AutopilotRules, OpenDependencies, Order, Stage, WorkItem, work_order,
 };
 use tm_scheduler::{BranchName, Tag, Task, TaskId, branch_from_pattern, slug};
-use tm_store::autopilot::{PointerStatus, autopilot_run_id};
+use tm_store::autopilot::{CurrentRun, PointerStatus, autopilot_run_id};
 
 /// What is to be begun.
 #[derive(Debug)]
@@ -81,7 +83,8 @@ pub fn preview(project: &Project, request: &StartRequest) -> Result<Started, Err
 pub async fn start(project: &Project, request: &StartRequest) -> Result<Started, Error> {
     let lock = Session::lock(project)?;
     forget_notes(project)?;
-    let checked = check(project, request)?;
+    let mut checked = check(project, request)?;
+    let moved = make_way(project, request.force)?;
     let mut state = new_state(project, &checked)?;
     let base = look(project, &checked.task, &state.base_commit, request.broken).await?;
     let _waves = project.hold_off_waves(now())?;
@@ -91,7 +94,10 @@ pub async fn start(project: &Project, request: &StartRequest) -> Result<Started,
     let decides = what_decides(project, &checked.task);
     let mut session = Session::with(OpenRun::new(project, run, state, decides), lock);
     // Before this run takes over the pointer of its tag.
-    pause_others(project, &session.state.run_id)?;
+    let passed_over = pause_others(project, &session.state.run_id)?;
+    checked
+        .warnings
+        .extend(moved.into_iter().chain(passed_over));
     session.save(&[
         json!({"event": "phase:start", "phase": "preflight", "taskId": checked.task.id}),
     ])?;
@@ -117,7 +123,7 @@ pub fn resume(project: &Project) -> Result<Started, Error> {
         session.state.machine.handle(&Order::Resume)?;
         events.push(json!({"event": "run:resumed", "subtaskId": session.state.current()}));
     }
-    pause_others(project, &session.state.run_id)?;
+    let warnings = pause_others(project, &session.state.run_id)?;
     set_up(&mut session)?;
     session.assert_on_branch()?;
     // Before the backlog is asked: it has the subtask of such a commit as finished already.
@@ -126,7 +132,7 @@ pub fn resume(project: &Project) -> Result<Started, Error> {
     session.set_statuses(&session.under_way())?;
     session.save(&events)?;
     let message = format!("resumed `{}`", session.state.run_id);
-    finish(&session, message, Vec::new())
+    finish(&session, message, warnings)
 }
 
 /// Goes on with the unfinished run of a task; `None` where the current one is not that.
@@ -220,7 +226,7 @@ fn check(project: &Project, request: &StartRequest) -> Result<Checked, Error> {
         return Err(Error::Disabled);
     }
     project.refuse_waves("start a run")?;
-    refuse_unfinished(project, request.force)?;
+    let passed_over = refuse_unfinished(project, request.force)?;
     check_templates(
         &settings.autopilot.commit_template,
         settings.git.commit_template.as_deref(),
@@ -255,6 +261,7 @@ fn check(project: &Project, request: &StartRequest) -> Result<Checked, Error> {
     };
     let mut warnings: Vec<String> = backlog.warnings.iter().map(ToString::to_string).collect();
     warnings.extend(other_tag(project, request, &backlog.tag));
+    warnings.extend(passed_over);
     Ok(Checked {
         tag: backlog.tag,
         task,
@@ -275,22 +282,43 @@ fn other_tag(project: &Project, request: &StartRequest, tag: &Tag) -> Option<Str
     })
 }
 
-fn refuse_unfinished(project: &Project, force: Force) -> Result<(), Error> {
-    // What can't be read stands in the way of both.
-    for run in project.own_current_runs()? {
-        let is_over = matches!(
+/// Returns warnings of pointers that can't be read: what they named is known by its note, or was nobody's.
+fn refuse_unfinished(project: &Project, force: Force) -> Result<Vec<String>, Error> {
+    let known = project.own_runs()?;
+    let is_over = |run: &CurrentRun| {
+        matches!(
             run.status,
             PointerStatus::Completed | PointerStatus::Aborted
-        );
-        if force == Force::No && !is_over {
-            return Err(Error::Unfinished {
-                run: run.run_id,
-                task: run.task_id,
-                status: run.status.as_str(),
-            });
-        }
+        )
+    };
+    let unfinished = known.runs.into_iter().find(|run| !is_over(run));
+    if let (Some(run), Force::No) = (unfinished, force) {
+        return Err(Error::Unfinished {
+            run: run.run_id,
+            task: run.task_id,
+            status: run.status.as_str(),
+        });
     }
-    Ok(())
+    let unreadable = known.unreadable.iter();
+    let told =
+        |error: &tm_store::Error| format!("a pointer to a run is passed over: {}", describe(error));
+    Ok(unreadable.map(told).collect())
+}
+
+/// Makes the folders of runs, with force also where something else is in their place; returns warnings of that.
+fn make_way(project: &Project, force: Force) -> Result<Vec<String>, Error> {
+    let moved = match force {
+        Force::No => Vec::new(),
+        Force::Yes => project.folder.make_way()?,
+    };
+    project.folder.create()?;
+    let told = |path: &PathBuf| {
+        format!(
+            "what was in the place of tm's files is now `{}`",
+            path.display()
+        )
+    };
+    Ok(moved.iter().map(told).collect())
 }
 
 fn refuse_unclean(project: &Project) -> Result<(), Error> {

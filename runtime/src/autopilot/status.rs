@@ -42,13 +42,9 @@ pub fn watched(project: &Project) -> Result<(Project, PathBuf), Error> {
 /// # Errors
 /// The files of a checkout's runs can't be read.
 pub fn under_way(project: &Project) -> Result<Option<(RunId, PathBuf)>, Error> {
-    for (folder, root) in project.all_folders()? {
-        let mut runs = project.current_runs(&folder)?.into_iter();
-        if let Some(run) = runs.find(|run| run.status == PointerStatus::InProgress) {
-            return Ok(Some((run.run_id, root)));
-        }
-    }
-    Ok(None)
+    let mut runs = project.all_runs()?.into_iter();
+    let found = runs.find(|(run, _)| run.status == PointerStatus::InProgress);
+    Ok(found.map(|(run, root)| (run.run_id, root)))
 }
 
 fn view(open: &OpenRun<'_>) -> StatusView {

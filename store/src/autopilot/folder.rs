@@ -6,7 +6,7 @@ use super::run::AutopilotRun;
 use crate::file_system::{
     create_durable, entries_if_there, ids_in, ignore_all, remove_if_there, try_lock,
 };
-use crate::run::{Home, check_autopilot_run_id, encode, read_json, write_json};
+use crate::run::{Home, check_autopilot_run_id, encode, read_json, read_json_if_there, write_json};
 use crate::{Error, atomic};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -14,6 +14,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tm_scheduler::{RunId, Tag, TaskId};
+use tm_untrusted::unguessable_name;
 
 /// The folder with the runs of one checkout.
 #[derive(Clone, Debug, Eq, Hash, PartialEq, Serialize, Deserialize)]
@@ -72,6 +73,22 @@ impl AutopilotFolder {
             }
         }
         Ok(())
+    }
+
+    /// Moves what lies in the place of the folders and is none aside; returns where that is now.
+    ///
+    /// # Errors
+    /// It can't be moved.
+    pub fn make_way(&self) -> Result<Vec<PathBuf>, Error> {
+        let mut moved = Vec::new();
+        for folder in [self.path.clone(), self.runs_folder(), self.tags_folder()] {
+            if folder.symlink_metadata().is_ok() && !folder.is_dir() {
+                let aside = atomic::folder_of(&folder).join(unguessable_name("moved-"));
+                std::fs::rename(&folder, &aside).map_err(Error::write(&folder))?;
+                moved.push(aside);
+            }
+        }
+        Ok(moved)
     }
 
     fn runs_folder(&self) -> PathBuf {
@@ -160,7 +177,7 @@ impl AutopilotFolder {
             return Ok(());
         }
         write_json(&file, current)?;
-        for other in self.current_runs()? {
+        for other in self.current_runs().0 {
             if other.run_id == current.run_id && other.tag != current.tag {
                 self.forget(&other)?;
             }
@@ -180,26 +197,35 @@ impl AutopilotFolder {
         Ok(())
     }
 
-    /// Returns the current run of each tag, the one to go on with first: unfinished before finished, then the latest.
-    ///
-    /// # Errors
-    /// A pointer can't be read.
-    pub fn current_runs(&self) -> Result<Vec<CurrentRun>, Error> {
-        let files = entries_if_there(&self.tags_folder())?
-            .into_iter()
-            .map(|folder| folder.join("current-run.json"))
-            .filter(|file| file.exists());
-        let mut runs: Vec<CurrentRun> = files
-            .map(|file| read_json(&file))
-            .collect::<Result<_, _>>()?;
-        for run in &runs {
-            check_autopilot_run_id(&run.run_id)?;
+    /// Returns the current run of each tag, the one to go on with first: unfinished before finished, then the latest; and why
+    /// pointers can't be read, which keep nobody from the others.
+    pub fn current_runs(&self) -> (Vec<CurrentRun>, Vec<Error>) {
+        let folders = match entries_if_there(&self.tags_folder()) {
+            Ok(folders) => folders,
+            Err(error) => return (Vec::new(), vec![error]),
+        };
+        let (mut runs, mut unreadable) = (Vec::new(), Vec::new());
+        for read in folders.iter().filter_map(|folder| read_pointer(folder)) {
+            match read {
+                Ok(run) => runs.push(run),
+                Err(error) => unreadable.push(error),
+            }
         }
         runs.sort_by_cached_key(|run| {
             let latest_first = Reverse(run.start_time.clone());
             (run.status, latest_first, run.run_id.clone())
         });
-        Ok(runs)
+        (runs, unreadable)
+    }
+
+    /// Removes the pointers to a run, of whatever tags they are; one that can't be read points nowhere.
+    ///
+    /// # Errors
+    /// A pointer can't be removed.
+    pub fn forget_run(&self, id: &RunId) -> Result<(), Error> {
+        let (runs, _) = self.current_runs();
+        let mut of_run = runs.iter().filter(|run| run.run_id == *id);
+        of_run.try_for_each(|run| self.forget(run))
     }
 
     /// Returns all runs, oldest first within a tag and task.
@@ -211,6 +237,15 @@ impl AutopilotFolder {
             check_autopilot_run_id(id).is_ok()
         })
     }
+}
+
+/// Reads the pointer in the folder of a tag; `None` where there is none.
+fn read_pointer(folder: &Path) -> Option<Result<CurrentRun, Error>> {
+    // Beside the folders of tags are files.
+    let file = folder.is_dir().then(|| folder.join("current-run.json"))?;
+    let read = read_json_if_there::<CurrentRun>(&file).transpose()?;
+    let checked = |run: CurrentRun| check_autopilot_run_id(&run.run_id).map(|()| run);
+    Some(read.and_then(checked))
 }
 
 /// The content of `current-run.json`.
@@ -308,7 +343,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let folder = AutopilotFolder::in_project(root.path());
         folder.create().unwrap();
-        assert_eq!(folder.current_runs().unwrap(), []);
+        assert_eq!(folder.current_runs().0, []);
         let runs = [
             current("a", PointerStatus::Completed, 9),
             current("b", PointerStatus::Paused, 1),
@@ -320,7 +355,7 @@ mod tests {
         }
         let tags: Vec<String> = folder
             .current_runs()
-            .unwrap()
+            .0
             .iter()
             .map(|run| run.tag.to_string())
             .collect();
@@ -355,7 +390,7 @@ mod tests {
             .unwrap();
         let tags: Vec<String> = folder
             .current_runs()
-            .unwrap()
+            .0
             .iter()
             .map(|run| run.tag.to_string())
             .collect();
@@ -377,7 +412,8 @@ mod tests {
             .join(".taskmaster/reports/tags/a/current-run.json");
         create_durable(file.parent().unwrap()).unwrap();
         write_json(&file, &hostile).unwrap();
-        assert!(folder.current_runs().is_err());
+        let (runs, unreadable) = folder.current_runs();
+        assert_eq!((runs.len(), unreadable.len()), (0, 1));
     }
 
     #[test]
