@@ -323,19 +323,23 @@ fn assert_known(scene: &Scene, id: &Value, (rubbish, is_usable): (&str, bool)) {
     );
 }
 
+/// A run in whose folder that lies, and its id.
+fn littered(rubbish: &str) -> (Scene, Value) {
+    let scene = in_project();
+    let id = scene.autopilot_ok(&["start", "2"])["runId"].clone();
+    let script = format!(
+        "cd '{}/.taskmaster/reports'; {rubbish}",
+        scene.root().display()
+    );
+    let littered = scene.shell(&script).status().expect("sh");
+    assert!(littered.success(), "{rubbish}");
+    (scene, id)
+}
+
 #[test]
 fn whatever_lies_where_runs_are_a_run_is_known_made_way_for_and_given_up() {
     for (rubbish, is_usable) in RUBBISH {
-        let scene = in_project();
-        let id = scene.autopilot_ok(&["start", "2"])["runId"].clone();
-        let script = format!(
-            "cd '{}/.taskmaster/reports'; {rubbish}",
-            scene.root().display()
-        );
-        assert!(
-            scene.shell(&script).status().expect("sh").success(),
-            "{rubbish}"
-        );
+        let (scene, id) = littered(rubbish);
         assert_returns(&scene, rubbish);
         assert_known(&scene, &id, (rubbish, is_usable));
         let second = scene.autopilot_ok(&["start", "1", "--force"]);
@@ -360,16 +364,7 @@ fn whatever_lies_where_runs_are_a_run_is_known_made_way_for_and_given_up() {
 #[test]
 fn a_run_whose_state_can_not_be_read_is_given_up_and_its_branch_and_statuses_stay() {
     for (rubbish, _) in RUBBISH.into_iter().filter(|(_, is_usable)| !is_usable) {
-        let scene = in_project();
-        let id = scene.autopilot_ok(&["start", "2"])["runId"].clone();
-        let script = format!(
-            "cd '{}/.taskmaster/reports'; {rubbish}",
-            scene.root().display()
-        );
-        assert!(
-            scene.shell(&script).status().expect("sh").success(),
-            "{rubbish}"
-        );
+        let (scene, id) = littered(rubbish);
         let (before, statuses) = (branches(&scene), scene.all_statuses());
         let ended = scene.autopilot_ok(&["abort"]);
         assert_eq!(ended["runId"], id, "{rubbish}");

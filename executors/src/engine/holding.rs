@@ -3,11 +3,11 @@
 //! Agents write code, and tests run what they wrote, so neither is asked to keep to its place. Knows kinds of jobs and
 //! their folders, neither tasks nor what a job prints.
 
-use crate::environment::logins_in;
+use crate::environment::logins;
 use crate::process::{Besides, Caches, JobKind, Needs, TreeCommand, stamp_of};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use tm_sandbox::{
@@ -248,11 +248,11 @@ impl Holding {
             for path in std::env::split_paths(value) {
                 if name != "PATH" && !is_of_tm && !is_of_others && path.is_absolute() {
                     self.open_named(&path, named, &holds_start, &mut view);
-                    if named != Access::Write {
-                        hide_logins(name, &path, &mut view);
-                    }
                 }
             }
+        }
+        if named != Access::Write {
+            hide_logins(&command.environment, &mut view);
         }
         view
     }
@@ -351,10 +351,13 @@ impl Holding {
     }
 }
 
-/// Hides the logins in a folder that a variable names, but for what somebody has named itself.
-fn hide_logins(variable: &OsStr, folder: &Path, view: &mut View) {
-    for login in logins_in(variable) {
-        view.hide(&folder.join(login));
+/// Hides the logins in the folders that variables name, but for what somebody has named itself.
+fn hide_logins(variables: &[(OsString, OsString)], view: &mut View) {
+    for (variable, login) in logins() {
+        let named = variables.iter().filter(|(name, _)| name == variable);
+        for folder in named.flat_map(|(_, value)| std::env::split_paths(value)) {
+            view.hide(&folder.join(login));
+        }
     }
 }
 

@@ -18,7 +18,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
-pub(crate) use table::logins_in;
+pub(crate) use table::logins;
 use table::{COPIED, FIXED, Row, rows};
 use tm_scheduler::TestHome;
 

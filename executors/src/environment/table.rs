@@ -4,8 +4,6 @@
 //! a command that works in the user's own shell would not work without it, or would fetch or build again what is there.
 //! Nothing on it says who the user is to any service; what does so in a folder that it names stands behind that.
 
-use std::ffi::OsStr;
-
 /// A variable on the list.
 pub(super) struct Row {
     pub(super) name: &'static str,
@@ -32,11 +30,12 @@ pub(super) fn rows() -> impl Iterator<Item = Row> {
         })
 }
 
-/// Returns what says to services who the user is in the folder that a variable names, by paths from there.
-pub(crate) fn logins_in(variable: &OsStr) -> impl Iterator<Item = &'static str> {
-    let row = rows().find(|row| variable == row.name);
-    row.into_iter()
-        .flat_map(|row| row.logins.split_whitespace())
+/// Returns variables with what says to services who the user is in the folder that they name, by paths from there.
+pub(crate) fn logins() -> impl Iterator<Item = (&'static str, &'static str)> {
+    rows().flat_map(|row| {
+        let logins = row.logins.split_whitespace();
+        logins.map(move |login| (row.name, login))
+    })
 }
 
 /// The file of the user's home that the private one has too: it says which versions of languages count, and no more.
@@ -80,7 +79,10 @@ mod tests {
 
     #[test]
     fn logins_stand_behind_the_folder_that_they_are_in() {
-        let of = |name: &str| logins_in(OsStr::new(name)).collect::<Vec<_>>();
+        let of = |name: &str| {
+            let own = logins().filter(|(variable, _)| *variable == name);
+            own.map(|(_, login)| login).collect::<Vec<_>>()
+        };
         assert_eq!(of("CARGO_HOME"), ["credentials.toml", "credentials"]);
         assert!(of("RUSTUP_HOME").is_empty() && of("PATH").is_empty() && of("X").is_empty());
         let cargo = rows().find(|row| row.name == "CARGO_HOME");

@@ -29,11 +29,7 @@ impl KnownRuns {
         let (mut named, mut unreadable) = (Vec::new(), Vec::new());
         for folder in with_noted(own, notes)? {
             let (runs, not_read) = folder.current_runs();
-            let is_there = |run: &CurrentRun| {
-                folder
-                    .run(&run.run_id)
-                    .is_ok_and(|run| run.state().exists())
-            };
+            let is_there = |run: &CurrentRun| folder.has_state(&run.run_id);
             named.extend(runs.into_iter().filter(is_there));
             unreadable.extend(not_read);
         }

@@ -142,13 +142,8 @@ impl Notes {
 
     /// Returns those of runs that began: their state has been written, whatever became of it.
     pub(super) fn begun(&self) -> Result<Vec<Note>, Error> {
-        let is_there = |note: &Note| {
-            note.folder
-                .run(note.run())
-                .is_ok_and(|run| run.state().exists())
-        };
         let mut notes = self.all()?;
-        notes.retain(|note| note.has_begun || is_there(note));
+        notes.retain(|note| note.has_begun || note.folder.has_state(note.run()));
         Ok(notes)
     }
 

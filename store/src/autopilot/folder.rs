@@ -165,6 +165,11 @@ impl AutopilotFolder {
         ))
     }
 
+    /// Tells whether something lies where the state of a run is.
+    pub fn has_state(&self, id: &RunId) -> bool {
+        self.run(id).is_ok_and(|run| run.state().exists())
+    }
+
     /// Records a run as the current one of its tag, and of no other: a tag can be renamed.
     ///
     /// # Errors
